@@ -1,0 +1,48 @@
+# The two commands: `make serve` and `make test`. Everything else is detail.
+PYTHON ?= python3
+MODEL ?=
+UV := .bootstrap/bin/uv
+BIN := .venv/bin
+# CUDA where a driver answers, else CPU; macOS needs neither.
+BACKEND := $(shell if [ "$$(uname -s)" = Darwin ]; then echo none; elif nvidia-smi >/dev/null 2>&1; then echo cuda; else echo cpu; fi)
+EXTRA := $(if $(filter none,$(BACKEND)),,[$(BACKEND)])
+PROJECTS := pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
+DISTS := $(patsubst %/pyproject.toml,-e %,$(wildcard plugins/*/pyproject.toml))
+
+.PHONY: serve test check format bench env clean
+
+serve: env ## set up and serve the default model
+	$(BIN)/mlxp serve $(MODEL)
+
+test: env ## set up and run every test
+	$(BIN)/pytest -q
+
+check: env ## format, lint, types, import contracts, sizes
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/architecture
+
+format: env
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: env ## the benchmarks whose numbers docs/ quotes
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script; done
+
+env: .venv/.made
+
+$(UV):
+	$(PYTHON) -m venv .bootstrap
+	.bootstrap/bin/pip install --quiet --disable-pip-version-check uv
+
+.venv/.made: $(UV) $(PROJECTS)
+	test -d .venv || $(UV) venv --quiet --python $(PYTHON) .venv
+	VIRTUAL_ENV=.venv $(UV) pip install --quiet -e "core$(if $(EXTRA),$(subst ],$(comma)testing],$(EXTRA)),[testing])" $(DISTS) -e . --group dev
+	touch $@
+
+comma := ,
+
+clean:
+	rm -rf .venv .bootstrap .cache dist

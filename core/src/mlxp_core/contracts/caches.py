@@ -1,0 +1,131 @@
+"""What every kind of cache promises, so that models and the engine never ask a cache what kind it is.
+
+Batches are padded on the right: row ``r`` owns positions ``0 .. length[r] - 1``. Lengths are kept once, outside the
+layers (``mlxp_core.kv.BatchCache``), and reach a layer with each pass as ``Positions``. What lies beyond a row's
+length is rubbish that no row ever attends to, and the next write covers it; so going back means shortening a length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, Self
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    import mlx.core as mx
+
+
+class Positions(Protocol):
+    """Where the rows stand in one forward pass; shared by all layers, which may keep masks in it."""
+
+    starts: tuple[int, ...]
+    """Tokens each row holds before this pass."""
+
+    counts: tuple[int, ...]
+    """Real new tokens of each row, 0 .. ``width``."""
+
+    width: int
+    """Tokens per row in this pass, padding included."""
+
+    offset: mx.array
+    """``starts`` on the device: ``[rows]`` int32, ready for RoPE."""
+
+    valid: mx.array | None
+    """``[rows, width]`` bool, true for real tokens; ``None`` when all are real."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+
+class Snapshot(Struct, frozen=True):
+    """One row of one layer, frozen: arrays that nobody changes any more, and their size. Opaque to all but its kind."""
+
+    arrays: tuple[mx.array, ...]
+    nbytes: int
+
+
+class LayerCache(Protocol):
+    """What the engine needs of every kind of cache. Made for one row; batches grow by ``join``."""
+
+    def join(self, other: Self) -> None:
+        """Append the rows of ``other``."""
+        ...
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Keep only these rows, in this order."""
+        ...
+
+    def can_trim(self, length: int, count: int) -> bool:
+        """Say whether a row of ``length`` tokens can go back by ``count`` (by shortening its length alone)."""
+        ...
+
+    def freeze(self, row: int, length: int) -> Snapshot:
+        """Return the first ``length`` tokens' worth of a row, safe from later writes."""
+        ...
+
+    def thaw(self, snapshot: Snapshot) -> Self:
+        """Return a one-row cache of this kind holding ``snapshot``; ``self`` is an empty one of the same layer."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes allocated now, all rows together."""
+        ...
+
+
+class AttentionCache(LayerCache, Protocol):
+    """Keys and values of one attention layer; the cache attends, so each kind keeps its own mathematics."""
+
+    def attend(
+        self,
+        q: mx.array,
+        k: mx.array | None,
+        v: mx.array | None,
+        at: Positions,
+        *,
+        scale: float,
+        overlay: mx.array | None = None,
+    ) -> mx.array:
+        """Store this pass's keys and values, and attend to all that each query may see.
+
+        Args:
+            q: ``[rows, heads, width, dim]``, rotated.
+            k: ``[rows, kv_heads, width, dim]``, rotated; ``None`` = attend again to what this pass stored
+                (layers that share keys and values).
+            v: ``[rows, kv_heads, width, value_dim]``; ``None`` together with ``k``.
+            at: where the rows stand.
+            scale: multiplies the scores.
+            overlay: ``[rows, width, width]`` bool, pairs of this pass's tokens allowed besides the causal ones.
+
+        Returns:
+            ``[rows, heads, width, value_dim]``; padded queries hold rubbish.
+        """
+        ...
+
+
+class StateCache(LayerCache, Protocol):
+    """State of fixed size (recurrent, convolution). The layer reads ``state`` and sets it anew each pass.
+
+    The layer must leave the state of a row untouched by padding: see ``Positions.valid``.
+    """
+
+    state: tuple[mx.array, ...]
+    """Each ``[rows, ...]``; zeros at first."""
+
+
+class KVPolicy(Protocol):
+    """Makes the caches a model asks for, of the kind the operator chose (plain, quantized)."""
+
+    def full(self, layer: int) -> AttentionCache:
+        """Return a cache for a layer that attends to everything before it."""
+        ...
+
+    def sliding(self, layer: int, window: int) -> AttentionCache:
+        """Return a cache for a layer that sees the last ``window`` tokens, itself included."""
+        ...
+
+    def state(self, layer: int, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[mx.Dtype]) -> StateCache:
+        """Return a cache for state of these shapes (without the row axis)."""
+        ...

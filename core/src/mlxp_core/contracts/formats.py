@@ -1,0 +1,85 @@
+"""How a family writes thinking and tool calls."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+from mlxp_core.types import OutputShape, ToolChoice, ToolSpec
+
+
+class ThinkingFormat(Struct, frozen=True, kw_only=True):
+    """Thinking between two markers.
+
+    Attributes:
+        name: unique.
+        open: marker that begins thinking.
+        close: marker that ends it.
+        header: text swallowed right after ``open`` when present, such as a channel name with its newline.
+        switch: the template argument that turns thinking on and off; ``None`` = it cannot be switched.
+    """
+
+    name: str
+    open: str
+    close: str
+    header: str = ""
+    switch: str | None = None
+
+
+class CallName(Struct, frozen=True, gc=False):
+    """A call begins, and this is its name."""
+
+    name: str
+
+
+class CallArguments(Struct, frozen=True, gc=False):
+    """A fragment of the arguments as JSON text."""
+
+    json: str
+
+
+class CallEnd(Struct, frozen=True, gc=False):
+    """The call is complete; its fragments join to a JSON object."""
+
+
+class Malformed(Struct, frozen=True, gc=False):
+    """This much markup was not a call after all (or, after ``CallName``, the call that began is broken)."""
+
+    text: str
+    why: str
+
+
+CallSign = CallName | CallArguments | CallEnd | Malformed
+
+
+class ToolParser(Protocol):
+    """Reads one block of calls, from its opening marker to the end of the block. It never raises on text."""
+
+    rest: str | None
+    """``None`` while inside the block; afterwards the text behind it, to be read as ordinary text."""
+
+    def feed(self, text: str) -> Iterable[CallSign]:
+        """Take more text, the opening marker first; say what became certain. Not called once ``rest`` is set."""
+        ...
+
+    def finish(self) -> Iterable[CallSign]:
+        """The text ended inside the block: complete what is complete, report the remainder as ``Malformed``."""
+        ...
+
+
+class ToolFormat(Struct, frozen=True, kw_only=True):
+    """A family's markup for tool calls.
+
+    Attributes:
+        name: unique.
+        openers: markers that begin a block of calls.
+        keeps: further special tokens that must stay visible inside a block (string quotes, closers).
+        parser: makes a parser for one block, knowing the tools of the request.
+        grammar: the shape that forces a call, for constrained decoding; absent = cannot be forced.
+    """
+
+    name: str
+    openers: tuple[str, ...]
+    parser: Callable[[tuple[ToolSpec, ...]], ToolParser]
+    keeps: tuple[str, ...] = ()
+    grammar: Callable[[tuple[ToolSpec, ...], ToolChoice], OutputShape] | None = None

@@ -1,0 +1,87 @@
+"""A wire protocol without I/O: bytes to a request, events to bytes."""
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from mlxp_core.contracts.services import Services
+from mlxp_core.errors import MlxpError
+from mlxp_core.types import Event, GenerateRequest, WireRequest, WireResponse
+
+
+class Encoder(Protocol):
+    """Turns the events of one response into bytes; keeps that response's state and nothing else."""
+
+    streaming: bool
+    """Whether bytes are sent as they come; else ``feed`` answers ``b""`` until the last event."""
+
+    media_type: str
+
+    def feed(self, event: Event) -> bytes:
+        """Return what to send now; may be ``b""``. With several choices, the last one's end ends the response."""
+        ...
+
+    def keep_alive(self) -> bytes:
+        """Return bytes that keep a silent connection open, or ``b""``; asked on the wall clock, streams only."""
+        ...
+
+    def failure(self) -> WireResponse | None:
+        """Return the whole error response if a ``Failed`` came before any byte was sent, else ``None``."""
+        ...
+
+
+class Decoded(Struct, frozen=True):
+    """What a body asked for, who answers it, and what was ignored in it."""
+
+    request: GenerateRequest
+    encoder: Encoder
+    warnings: tuple[str, ...] = ()
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """A path that makes the engine work. Any fault of the body is a ``BadRequest`` from ``decode``."""
+
+    method: Literal["POST"] = "POST"
+    path: str
+    decode: Callable[[WireRequest], Decoded]
+    accepts: type[Struct]
+    returns: type[Struct]
+    summary: str
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """A path answered at once, from what is known."""
+
+    method: Literal["GET", "POST", "DELETE"] = "GET"
+    path: str
+    answer: Callable[[WireRequest, Services], WireResponse]
+    returns: type[Struct]
+    summary: str
+    accepts: type[Struct] | None = None
+
+
+class RequestField(Struct, frozen=True):
+    """What happens to one field of the protocol's requests: honoured, accepted without effect, or refused."""
+
+    name: str
+    treatment: Literal["honoured", "accepted", "refused"]
+    note: str = ""
+
+
+class WireProtocol(Struct, frozen=True, kw_only=True):
+    """One API surface.
+
+    Attributes:
+        name: unique, shown to users; the same as its plugin's.
+        endpoints: its paths, Litestar-style parameters (``/v1/models/{model_id:str}``).
+        render_error: any error in the protocol's own shape, status included.
+        fields: the manifest of request fields, shown at ``GET /v1``.
+        prefixes: path prefixes whose unknown paths get this protocol's error shape.
+    """
+
+    name: str
+    endpoints: tuple[Endpoint | Query, ...]
+    render_error: Callable[[MlxpError], WireResponse]
+    fields: tuple[RequestField, ...] = ()
+    prefixes: tuple[str, ...] = ()

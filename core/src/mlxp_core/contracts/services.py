@@ -1,0 +1,108 @@
+"""What plugins that answer by themselves may ask of the running server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+
+from msgspec import Struct, field
+
+from mlxp_core.types import Catalogue, EngineStats, Event, GenerateRequest
+
+if TYPE_CHECKING:
+    import click
+
+    Command = click.Command
+    """A subcommand of ``mlxp``."""
+
+S = TypeVar("S", bound=Struct)
+
+
+class SettingsSection(Struct, frozen=True, kw_only=True):
+    """A table of mlxp.toml that a plugin owns: ``[<name>]``, decoded into ``type``."""
+
+    name: str
+    type: type[Struct]
+    summary: str
+
+
+class Settings(Protocol):
+    """All settings, decoded."""
+
+    def section(self, kind: type[S]) -> S:
+        """Return the section whose ``SettingsSection.type`` is ``kind``."""
+        ...
+
+
+class PluginReport(Struct, frozen=True, kw_only=True):
+    """One plugin as ``mlxp plugins`` shows it.
+
+    Attributes:
+        name: entry-point name, what ``--disable`` takes.
+        dist, version: the distribution it comes from.
+        state: ``on``, ``off`` (switched off, never imported) or ``broken`` (``fault`` says why).
+        brings: kind -> names, such as ``{"families": ("gemma4",)}``.
+        load_ms: import and registration time.
+        faults: failures of its observers since the start.
+    """
+
+    name: str
+    module: str
+    dist: str
+    version: str
+    state: Literal["on", "off", "broken"]
+    brings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    load_ms: float = 0.0
+    faults: int = 0
+    fault: str | None = None
+
+
+class ProtocolReport(Struct, frozen=True, kw_only=True):
+    """One protocol as ``GET /v1`` shows it: its paths, and field name -> treatment."""
+
+    name: str
+    paths: tuple[str, ...]
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+class Ticket(Protocol):
+    """The caller's end of one request."""
+
+    def events(self) -> AsyncIterator[Event]:
+        """Yield the events to the end; closing the iterator early cancels the request."""
+        ...
+
+    def cancel(self) -> None:
+        """Stop as soon as possible; the events still end with ``Finished("cancelled")``."""
+        ...
+
+
+class Services(Protocol):
+    """The running server."""
+
+    settings: Settings
+    version: str
+
+    def catalogue(self) -> Catalogue:
+        """Return the models and adapters on offer now."""
+        ...
+
+    def stats(self) -> EngineStats:
+        """Return the engine's last snapshot."""
+        ...
+
+    def plugins(self) -> tuple[PluginReport, ...]:
+        """Return every plugin found, in name order."""
+        ...
+
+    def protocols(self) -> tuple[ProtocolReport, ...]:
+        """Return every protocol that is on."""
+        ...
+
+    async def generate(self, request: GenerateRequest) -> Ticket:
+        """Check, prepare and queue a request; raises the errors of the tree."""
+        ...
+
+    def cancel(self, request_id: str) -> bool:
+        """Cancel a request by id; false when none is running under it."""
+        ...

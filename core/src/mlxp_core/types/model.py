@@ -1,0 +1,65 @@
+"""What anyone outside the engine may know of a model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+
+
+class Capabilities(Struct, frozen=True, kw_only=True):
+    """What a model can do, as its files and its family say."""
+
+    chat: bool = True
+    tools: bool = False
+    thinking: bool = False
+    vision: bool = False
+
+
+class GenerationDefaults(Struct, frozen=True, kw_only=True):
+    """Sampling recommendations of generation_config.json; ``None`` where it says nothing."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+
+
+class ModelInfo(Struct, frozen=True, kw_only=True):
+    """One model on offer.
+
+    Attributes:
+        id: the name clients use.
+        path: its folder.
+        family: name of the model family.
+        context: longest sequence in tokens.
+        vocabulary: number of logits.
+        weight_bytes: bytes of its weight files.
+    """
+
+    id: str
+    path: Path
+    family: str
+    context: int
+    vocabulary: int
+    weight_bytes: int
+    created: int = 0
+    capabilities: Capabilities = Capabilities()
+    defaults: GenerationDefaults = GenerationDefaults()
+
+
+class AdapterInfo(Struct, frozen=True, kw_only=True):
+    """One mounted adapter."""
+
+    id: str
+    path: Path
+    rank: int | None = None
+    scale: float = 1.0
+
+
+class Catalogue(Struct, frozen=True):
+    """Everything on offer now; replaced whole, never mutated. The first model is the default one."""
+
+    models: tuple[ModelInfo, ...] = ()
+    adapters: tuple[AdapterInfo, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)

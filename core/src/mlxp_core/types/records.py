@@ -1,0 +1,72 @@
+"""What was used and how long it took; for clients, observers and statistics."""
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True, gc=False):
+    """Tokens of one choice.
+
+    Attributes:
+        prompt: tokens of the prompt, images and cached ones included.
+        cached: prompt tokens that came from the prompt cache.
+        completion: every sampled token that counted: thinking, markup and the end token included.
+        thinking: completion tokens inside thinking, its markers included.
+    """
+
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+    thinking: int = 0
+
+
+class Timing(Struct, frozen=True, gc=False):
+    """Seconds a choice spent waiting, reading its prompt and generating."""
+
+    queued_s: float = 0.0
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+
+
+class RequestRecord(Struct, frozen=True, kw_only=True):
+    """One finished choice, for observers."""
+
+    request_id: str
+    protocol: str
+    model: str
+    usage: Usage
+    timing: Timing
+    reason: str
+    seed: int = 0
+    adapters: tuple[str, ...] = ()
+    error: str | None = None
+    choice: int = 0
+
+
+class EngineStats(Struct, frozen=True, kw_only=True):
+    """The engine at one moment; replaced whole, never mutated.
+
+    Attributes:
+        state: ``loading``, ``ready``, ``stopping`` or ``lost`` (the thread died; ``fault`` says why).
+        waiting: requests in the queue.
+        prefilling: rows whose prompt is being read.
+        running: rows in the decode batch.
+        steps: engine turns so far.
+        cache_bytes: bytes of the rows' caches.
+        prompt_tokens, completion_tokens: totals since the start.
+        finished, failed, cancelled: choices since the start.
+        host_s: seconds between device steps that the host needed, in all.
+    """
+
+    state: str = "loading"
+    fault: str | None = None
+    waiting: int = 0
+    prefilling: int = 0
+    running: int = 0
+    steps: int = 0
+    cache_bytes: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    finished: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    host_s: float = 0.0

@@ -1,0 +1,73 @@
+"""The core's own sections of mlxp.toml; each field is also a flag of ``mlxp serve`` and an ``MLXP_*`` variable."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[server]``: the HTTP side.
+
+    Attributes:
+        host: address to bind; loopback by default.
+        port: port to bind; 0 takes a free one.
+        body_limit_bytes: largest request body.
+        keep_alive_s: longest silence on a stream before a keep-alive is sent.
+        grace_s: how long running requests may go on after a stop signal.
+        strict: refuse unknown request fields instead of warning.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8090
+    body_limit_bytes: int = 128 * 2**20
+    keep_alive_s: float = 10.0
+    grace_s: float = 10.0
+    strict: bool = False
+
+
+class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[engine]``: how generation is run.
+
+    Attributes:
+        batch: most rows decoded together.
+        queue: most requests waiting; beyond it new ones get 429.
+        prefill_chunk: tokens of a prompt read between two decode steps.
+        dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
+    """
+
+    batch: int = 8
+    queue: int = 128
+    prefill_chunk: int = 512
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+
+
+class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[generation]``: defaults of this deployment, stronger than the model's own, weaker than a request's.
+
+    Attributes:
+        model: reference of the model to serve (a folder, a name a plugin resolves).
+        max_tokens: length of an answer when the request does not say.
+        thinking: on, off, or the template's own default.
+    """
+
+    model: str | None = None
+    max_tokens: int = 1024
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    thinking: bool | None = None
+
+
+class PluginSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[plugins]``: which plugins are on, by entry-point name.
+
+    Attributes:
+        disable: these are off.
+        only: when not empty, all others are off.
+        skip_broken: leave broken plugins out instead of refusing to start.
+    """
+
+    disable: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    skip_broken: bool = False

@@ -1,0 +1,1 @@
+"""MiniCPM5: a plain llama network with its own chat format."""
