@@ -1,0 +1,1 @@
+"""What the Gemma 4 plugin brings."""

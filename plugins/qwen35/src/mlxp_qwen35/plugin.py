@@ -1,0 +1,1 @@
+"""What the Qwen 3.5 plugin brings."""
