@@ -1,0 +1,1 @@
+"""A wire protocol of words: text in, text out."""

@@ -1,0 +1,11 @@
+"""The plain-text protocol against the shared kit."""
+
+import pytest
+from mlxp_core.testing.plugin import PluginSuite
+from mlxp_plaintext import plugin as module
+
+
+class TestPlugin(PluginSuite):
+    @pytest.fixture
+    def plugin(self):
+        return module
