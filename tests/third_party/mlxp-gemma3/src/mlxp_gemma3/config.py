@@ -46,7 +46,8 @@ def read(raw: RawConfig) -> Gemma3Config:
         raise UnsupportedModel(f"gemma3_text: config.json: {error}") from error
     if len(config.layer_types) != config.num_hidden_layers:
         raise UnsupportedModel(
-            f"gemma3_text: config.json lists {len(config.layer_types)} layer_types for {config.num_hidden_layers} layers"
+            f"gemma3_text: config.json lists {len(config.layer_types)} layer_types "
+            f"for {config.num_hidden_layers} layers"
         )
     if not config.tie_word_embeddings:
         raise UnsupportedModel(
