@@ -79,6 +79,18 @@ class CallBroken(Struct, frozen=True, gc=False, tag_field="kind", tag="call_brok
     choice: int = 0
 
 
+class RawScore(Struct, frozen=True, gc=False):
+    """What the sampler knows of a drawn token: ids only, no text yet.
+
+    Attributes:
+        logprob: of the drawn token; natural log, under the model's own distribution.
+        top: the likeliest tokens with theirs, likeliest first.
+    """
+
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
 class TokenScore(Struct, frozen=True, gc=False):
     """A token with its log-probability (natural log, before truncation and temperature)."""
 
