@@ -53,7 +53,11 @@ CallSign = CallName | CallArguments | CallEnd | Malformed
 
 
 class ToolParser(Protocol):
-    """Reads one block of calls, from its opening marker to the end of the block. It never raises on text."""
+    """Reads one block of calls, from its opening marker to the end of the block. It never raises on text.
+
+    A call whose name is no tool of the request is not a call: its markup comes back as ``Malformed``, and the block
+    goes on. Nothing is lost: what belongs to no call comes back as ``Malformed``, white space between calls aside.
+    """
 
     rest: str | None
     """``None`` while inside the block; afterwards the text behind it, to be read as ordinary text."""
@@ -62,8 +66,13 @@ class ToolParser(Protocol):
         """Take more text, the opening marker first; say what became certain. Not called once ``rest`` is set."""
         ...
 
-    def finish(self) -> Iterable[CallSign]:
-        """The text ended inside the block: complete what is complete, report the remainder as ``Malformed``."""
+    def finish(self, *, cut: bool) -> Iterable[CallSign]:
+        """The text ended inside the block: complete what is complete, report the remainder as ``Malformed``.
+
+        Args:
+            cut: the answer was cut off (token limit, cancelled), so a call without its end is not complete; otherwise
+                the model itself ended the answer, and a call that only lacks its closing markup may count.
+        """
         ...
 
 
