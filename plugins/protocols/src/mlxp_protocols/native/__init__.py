@@ -1,0 +1,1 @@
+"""Our own paths: health, models, the service card, statistics, cancelling."""

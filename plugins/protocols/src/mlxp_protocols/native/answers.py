@@ -1,0 +1,98 @@
+"""What is known about the running server -> answers."""
+
+import msgspec
+from msgspec import Struct
+
+from mlxp_core.contracts import Services
+from mlxp_core.errors import NotFound, UnknownModel
+from mlxp_core.types import Catalogue, ModelInfo, WireRequest, WireResponse
+from mlxp_protocols.native import wire
+
+
+def health(_request: WireRequest, services: Services) -> WireResponse:
+    """Answer 200 when requests are answered, else 503."""
+    stats = services.stats()
+    body = wire.Health(status=stats.state, model=_default_model(services.catalogue()), fault=stats.fault)
+    return _json(body, 200 if stats.state == "ready" else 503)
+
+
+def livez(_request: WireRequest, _services: Services) -> WireResponse:
+    """Answer 200: the event loop turns."""
+    return _json(wire.Alive())
+
+
+def models(_request: WireRequest, services: Services) -> WireResponse:
+    """List the models on offer."""
+    return _json(wire.ModelList(data=tuple(_card(model) for model in services.catalogue().models)))
+
+
+def model(request: WireRequest, services: Services) -> WireResponse:
+    """Show one model, by its id or an alias; ids may hold slashes.
+
+    Raises:
+        UnknownModel: there is none of that name.
+    """
+    asked = request.params["model_id"].removeprefix("/")
+    catalogue = services.catalogue()
+    wanted = catalogue.aliases.get(asked, asked)
+    for info in catalogue.models:
+        if info.id == wanted:
+            return _json(_card(info))
+    offered = ", ".join(info.id for info in catalogue.models) or "none"
+    raise UnknownModel(f"model {asked!r} is not on offer; offered: {offered}", param="model")
+
+
+def service_card(_request: WireRequest, services: Services) -> WireResponse:
+    """Say what runs here and which request fields are honoured."""
+    reports = services.protocols()
+    body = wire.ServiceCard(
+        version=services.version,
+        model=_default_model(services.catalogue()),
+        endpoints=tuple(sorted({path for report in reports for path in report.paths})),
+        protocols={report.name: report for report in reports},
+    )
+    return _json(body)
+
+
+def plugins(_request: WireRequest, services: Services) -> WireResponse:
+    """List the plugins."""
+    return _json(wire.PluginList(services.plugins()))
+
+
+def stats(_request: WireRequest, services: Services) -> WireResponse:
+    """Show the engine's last snapshot."""
+    return _json(services.stats())
+
+
+def cancel(request: WireRequest, services: Services) -> WireResponse:
+    """Stop a running request; its answer ends as usual, with what was said so far.
+
+    Raises:
+        NotFound: no request of that id is running.
+    """
+    request_id = request.params["request_id"]
+    if not services.cancel(request_id):
+        raise NotFound(
+            f"request {request_id!r} is not running; it has ended, or never was", param="request_id"
+        )
+    return _json(wire.Cancelled(id=request_id))
+
+
+def _default_model(catalogue: Catalogue) -> str | None:
+    return catalogue.models[0].id if catalogue.models else None
+
+
+def _card(info: ModelInfo) -> wire.ModelCard:
+    return wire.ModelCard(
+        id=info.id,
+        created=info.created,
+        context_window=info.context,
+        reasoning=info.capabilities.thinking,
+        vision=info.capabilities.vision,
+        tools=info.capabilities.tools,
+        family=info.family,
+    )
+
+
+def _json(body: Struct, status: int = 200) -> WireResponse:
+    return WireResponse(body=msgspec.json.encode(body), status=status)
