@@ -1,0 +1,17 @@
+"""From a request to the tokens of its prompt; runs on worker threads and holds no arrays."""
+
+from mlxp_core.prompting.prepare import Prompt, prepare
+from mlxp_core.prompting.template import ChatTemplate
+from mlxp_core.prompting.tokenizer import AddedToken, Tokenizer, TokenizerParts, read_parts
+from mlxp_core.prompting.traits import TemplateTraits
+
+__all__ = [
+    "AddedToken",
+    "ChatTemplate",
+    "Prompt",
+    "TemplateTraits",
+    "Tokenizer",
+    "TokenizerParts",
+    "prepare",
+    "read_parts",
+]

@@ -1,0 +1,142 @@
+"""A request becomes the tokens the model reads first."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from msgspec import Struct
+
+from mlxp_core.contracts import ThinkingFormat
+from mlxp_core.errors import BadRequest
+from mlxp_core.prompting.render import render
+from mlxp_core.prompting.template import ChatTemplate
+from mlxp_core.prompting.tokenizer import Tokenizer
+from mlxp_core.types import GenerateRequest, Message
+
+
+class Prompt(Struct, frozen=True):
+    """What the model reads before it answers.
+
+    Attributes:
+        tokens: token ids; at least one.
+        inside_thinking: the prompt ends within thinking, so the answer begins there.
+        boundaries: lengths, ascending and less than the whole, at which other prompts of this conversation are
+            likely to part from this one: behind the instructions and behind each of the last messages. The tokens
+            up to a boundary are those of the text up to it.
+    """
+
+    tokens: tuple[int, ...]
+    inside_thinking: bool = False
+    boundaries: tuple[int, ...] = ()
+
+
+def prepare(
+    request: GenerateRequest,
+    *,
+    template: ChatTemplate | None,
+    tokenizer: Tokenizer,
+    thinking: ThinkingFormat | None = None,
+) -> Prompt:
+    """Return the prompt of a request: a conversation rendered, plain text encoded, token ids as they are.
+
+    Args:
+        request: what is asked.
+        template: the model's; without one only plain text and token ids can be prepared.
+        tokenizer: the model's.
+        thinking: the model's format, if it thinks.
+
+    Raises:
+        BadRequest: when the prompt is empty, holds unknown ids, or the template refuses the conversation.
+    """
+    match request.prompt:
+        case "":
+            raise BadRequest("the prompt is empty; send at least one character", param="prompt")
+        case str() as text:
+            return Prompt(tuple(tokenizer.encode(text, special=True)))
+        case ():
+            raise BadRequest("the prompt is empty; send at least one message or token", param="prompt")
+        case (int(), *_):
+            return Prompt(_check_ids(cast("tuple[int, ...]", request.prompt), tokenizer))
+        case _:
+            messages = cast("tuple[Message, ...]", request.prompt)
+    return _prepare_chat(request, messages, template, tokenizer, thinking)
+
+
+def _prepare_chat(
+    request: GenerateRequest,
+    messages: Sequence[Message],
+    template: ChatTemplate | None,
+    tokenizer: Tokenizer,
+    thinking: ThinkingFormat | None,
+) -> Prompt:
+    if template is None:
+        raise BadRequest(
+            "this model has no chat template, so it takes no conversations; send plain text to a completions path",
+            param="messages",
+        )
+    try:
+        rendering = render(request, messages, template, thinking)
+    except RecursionError as error:
+        raise BadRequest("a message or a tool's schema is nested too deeply", param="messages") from error
+    tokens, spans = tokenizer.encode_spans(rendering.text)
+    if not tokens:
+        raise BadRequest("the conversation renders to an empty prompt", param="messages")
+    return Prompt(
+        tuple(tokens),
+        inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
+        boundaries=stable_lengths(rendering.text, rendering.ends, tokens, spans, tokenizer),
+    )
+
+
+def ends_inside(text: str, thinking: ThinkingFormat) -> bool:
+    """Say whether ``text`` opens thinking and does not close it."""
+    return text.rfind(thinking.open) > text.rfind(thinking.close)
+
+
+def stable_lengths(
+    text: str,
+    ends: Sequence[int],
+    tokens: Sequence[int],
+    spans: Sequence[tuple[int, int]],
+    tokenizer: Tokenizer,
+) -> tuple[int, ...]:
+    """Return the numbers of tokens that stand for ``text`` up to each of ``ends``, where there is such a number.
+
+    A tokenizer cuts its added tokens out of the text before it does anything else. So the text up to an end has the
+    same tokens as within the whole if the piece between the last added token before it and the end does, which is
+    all that is encoded again here.
+
+    Args:
+        text: the prompt.
+        ends: places in it, in characters, ascending.
+        tokens: its tokens.
+        spans: the characters of each token.
+        tokenizer: which made them.
+    """
+    starts = [start for start, _ in spans]
+    lengths: list[int] = []
+    for end in ends:
+        length = bisect_left(starts, end)
+        anchor = _last_added(tokens, length, tokenizer.added_tokens)
+        if not 0 < length < len(tokens) or spans[length - 1][1] > end:
+            continue
+        begin = starts[anchor] if anchor else 0
+        if tokenizer.encode(text[begin:end]) == list(tokens[anchor:length]):
+            lengths.append(length)
+    return tuple(lengths)
+
+
+def _last_added(tokens: Sequence[int], length: int, added: Mapping[int, str]) -> int:
+    """Return the place of the last added token among the first ``length``; 0 if there is none."""
+    return next((place for place in range(length - 1, -1, -1) if tokens[place] in added), 0)
+
+
+def _check_ids(ids: Sequence[int], tokenizer: Tokenizer) -> tuple[int, ...]:
+    wrong = next((token for token in ids if not 0 <= token < tokenizer.size), None)
+    if wrong is not None:
+        raise BadRequest(
+            f"token id {wrong} is unknown; this model's ids go from 0 to {tokenizer.size - 1}", param="prompt"
+        )
+    return tuple(ids)
