@@ -44,6 +44,7 @@ class PluginReport(Struct, frozen=True, kw_only=True):
         brings: kind -> names, such as ``{"families": ("gemma4",)}``.
         load_ms: import and registration time.
         faults: failures of its observers since the start.
+        warnings: what its author should repair; it works all the same.
     """
 
     name: str
@@ -55,6 +56,7 @@ class PluginReport(Struct, frozen=True, kw_only=True):
     load_ms: float = 0.0
     faults: int = 0
     fault: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class ProtocolReport(Struct, frozen=True, kw_only=True):
