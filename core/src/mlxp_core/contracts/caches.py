@@ -7,13 +7,15 @@ length is rubbish that no row ever attends to, and the next write covers it; so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, Self
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     import mlx.core as mx
+
+Made = TypeVar("Made")
 
 
 class Positions(Protocol):
@@ -38,6 +40,10 @@ class Positions(Protocol):
         """Return the number of rows."""
         ...
 
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what ``make`` returns, made once in this pass for each ``key``: masks and tables of all layers."""
+        ...
+
 
 class Snapshot(Struct, frozen=True):
     """One row of one layer, frozen: arrays that nobody changes any more, and their size. Opaque to all but its kind."""
@@ -58,7 +64,10 @@ class LayerCache(Protocol):
         ...
 
     def can_trim(self, length: int, count: int) -> bool:
-        """Say whether a row of ``length`` tokens can go back by ``count`` (by shortening its length alone)."""
+        """Say whether a row can go back by ``count`` from ``length``, by shortening its length alone.
+
+        ``length`` is the furthest the row ever reached: whatever a ring wrote there, it has overwritten something.
+        """
         ...
 
     def freeze(self, row: int, length: int) -> Snapshot:

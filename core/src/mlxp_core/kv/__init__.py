@@ -1,0 +1,19 @@
+"""Caches: what a batch of rows remembers between passes."""
+
+from mlxp_core.kv.batch import BatchCache, RowSnapshot, forward
+from mlxp_core.kv.full import FullCache
+from mlxp_core.kv.policy import PlainPolicy
+from mlxp_core.kv.positions import BatchPositions
+from mlxp_core.kv.recurrent import RecurrentCache
+from mlxp_core.kv.sliding import SlidingCache
+
+__all__ = [
+    "BatchCache",
+    "BatchPositions",
+    "FullCache",
+    "PlainPolicy",
+    "RecurrentCache",
+    "RowSnapshot",
+    "SlidingCache",
+    "forward",
+]

@@ -1,0 +1,129 @@
+"""The caches of a batch and the lengths of its rows, kept together and kept once."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import mlx.core as mx
+from msgspec import Struct
+
+from mlxp_core.contracts import ImageSpan, Inputs, LanguageModel, LayerCache, Positions, Snapshot
+from mlxp_core.kv.positions import BatchPositions
+
+
+class RowSnapshot(Struct, frozen=True):
+    """One row, frozen: its layers, its length, and the furthest it ever reached (see ``BatchCache.trim``)."""
+
+    layers: tuple[Snapshot, ...]
+    length: int
+    reached: int
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes held."""
+        return sum(layer.nbytes for layer in self.layers)
+
+
+class BatchCache:
+    """Rows of a batch.
+
+    Attributes:
+        layers: one cache for each layer that keeps state.
+        lengths: tokens each row holds.
+    """
+
+    def __init__(self, layers: Sequence[LayerCache], lengths: Sequence[int] = (0,)) -> None:
+        """Take over ``layers``, whose rows hold ``lengths`` tokens; by default one empty row."""
+        self.layers = list(layers)
+        self.lengths = list(lengths)
+        self._reached = list(lengths)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes allocated now, all layers together."""
+        return sum(layer.nbytes for layer in self.layers)
+
+    def begin(self, counts: Sequence[int], width: int) -> BatchPositions:
+        """Return the positions of a pass over ``width`` tokens per row, of which ``counts`` are real."""
+        return BatchPositions(self.lengths, counts, width)
+
+    def commit(self, at: Positions) -> None:
+        """Lengthen the rows by what a pass that began at ``at`` has stored."""
+        self.lengths = [start + count for start, count in zip(at.starts, at.counts, strict=True)]
+        ends = (start + at.width for start in at.starts)
+        self._reached = [max(pair) for pair in zip(self._reached, ends, strict=True)]
+
+    def join(self, other: Self) -> None:
+        """Append the rows of ``other``, which must not be used afterwards."""
+        for mine, theirs in zip(self.layers, other.layers, strict=True):
+            mine.join(theirs)
+        self.lengths += other.lengths
+        self._reached += other._reached
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Keep only these rows, in this order."""
+        for layer in self.layers:
+            layer.keep(rows)
+        self.lengths = [self.lengths[row] for row in rows]
+        self._reached = [self._reached[row] for row in rows]
+
+    def trim(self, row: int, count: int) -> bool:
+        """Go back by ``count`` tokens in one row, or change nothing and return ``False``.
+
+        Some layers cannot go back, or not as far: a ring overwrites its oldest tokens with every new one, and what
+        the row wrote before an earlier trim stays written. Hence the furthest position reached is what counts.
+        """
+        if count == 0:
+            return True
+        length, reached = self.lengths[row] - count, self._reached[row]
+        if length < 0 or not all(layer.can_trim(reached, reached - length) for layer in self.layers):
+            return False
+        self.lengths[row] = length
+        return True
+
+    def freeze(self, row: int) -> RowSnapshot:
+        """Return a copy of one row that no later pass touches; its arrays are on their way to be evaluated."""
+        length = self.lengths[row]
+        layers = tuple(layer.freeze(row, length) for layer in self.layers)
+        mx.async_eval([layer.arrays for layer in layers])  # type: ignore[no-untyped-call]  # as mlx has it
+        return RowSnapshot(layers, length, self._reached[row])
+
+    def thaw(self, snapshot: RowSnapshot) -> "BatchCache":
+        """Return a one-row batch that goes on where ``snapshot`` was taken; ``self`` is an empty one."""
+        pairs = zip(self.layers, snapshot.layers, strict=True)
+        thawed = BatchCache([layer.thaw(frozen) for layer, frozen in pairs], [snapshot.length])
+        thawed._reached = [snapshot.reached]
+        return thawed
+
+
+def forward(
+    model: LanguageModel,
+    cache: BatchCache,
+    tokens: mx.array,
+    *,
+    counts: Sequence[int] | None = None,
+    embeddings: mx.array | None = None,
+    images: tuple[tuple[ImageSpan, ...], ...] = (),
+) -> mx.array:
+    """Run one pass over every row and lengthen the rows.
+
+    Args:
+        model: the network.
+        cache: where the rows stand; changed.
+        tokens: ``[rows, width]`` int32, padded on the right.
+        counts: real tokens of each row; absent = all of them.
+        embeddings: ``[rows, width, hidden]`` in place of looking up ``tokens``.
+        images: per row, the spans that overlap this pass.
+
+    Returns:
+        Hidden states ``[rows, width, hidden]``; rubbish where a row is padded.
+    """
+    width = tokens.shape[1]
+    at = cache.begin([width] * cache.rows if counts is None else counts, width)
+    hidden = model(Inputs(tokens=tokens, at=at, embeddings=embeddings, images=images), cache.layers)
+    cache.commit(at)
+    return hidden
