@@ -89,7 +89,7 @@ class BatchCache:
         """Return a copy of one row that no later pass touches; its arrays are on their way to be evaluated."""
         length = self.lengths[row]
         layers = tuple(layer.freeze(row, length) for layer in self.layers)
-        mx.async_eval([layer.arrays for layer in layers])  # type: ignore[no-untyped-call]  # as mlx has it
+        mx.async_eval([layer.arrays for layer in layers])
         return RowSnapshot(layers, length, self._reached[row])
 
     def thaw(self, snapshot: RowSnapshot) -> "BatchCache":

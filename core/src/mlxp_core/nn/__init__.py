@@ -1,0 +1,7 @@
+"""What model families share: rotary positions, heads, gated feed-forward layers."""
+
+from mlxp_core.nn.feedforward import Gate, GatedFeedForward, gated
+from mlxp_core.nn.heads import merge_heads, split_heads
+from mlxp_core.nn.rope import Rope
+
+__all__ = ["Gate", "GatedFeedForward", "Rope", "gated", "merge_heads", "split_heads"]
