@@ -1,5 +1,6 @@
 """From a request to the tokens of its prompt; runs on worker threads and holds no arrays."""
 
+from mlxp_core.prompting.pieces import byte_letters
 from mlxp_core.prompting.prepare import Prompt, prepare
 from mlxp_core.prompting.template import ChatTemplate
 from mlxp_core.prompting.tokenizer import AddedToken, Tokenizer, TokenizerParts, read_parts
@@ -12,6 +13,7 @@ __all__ = [
     "TemplateTraits",
     "Tokenizer",
     "TokenizerParts",
+    "byte_letters",
     "prepare",
     "read_parts",
 ]

@@ -1,0 +1,1 @@
+"""A model folder becomes two halves: one without arrays, one with them."""

@@ -1,0 +1,63 @@
+"""JSON files of a model folder: read whole, or said plainly why not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mlxp_core.errors import ModelFolderError
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file.
+
+    Raises:
+        ModelFolderError: when the file is absent, unreadable, no JSON, or JSON of another kind.
+    """
+    value = parse(read_text(path), path)
+    if not isinstance(value, dict):
+        raise ModelFolderError(f"{where(path)} must hold a JSON object, not {_kind(value)}")
+    return value
+
+
+def read_optional(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, or an empty one where there is no file."""
+    return read_object(path) if path.is_file() else {}
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        ModelFolderError: when the file is absent, unreadable or no UTF-8.
+    """
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise ModelFolderError(f"{where(path)} is missing; is the model complete?") from error
+    except (OSError, ValueError) as error:
+        raise ModelFolderError(f"{where(path)} cannot be read: {error}") from error
+
+
+def parse(text: str | bytes, path: Path) -> Any:
+    """Return the JSON value of a text that stands in ``path``.
+
+    Raises:
+        ModelFolderError: when the text is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelFolderError(f"{where(path)} is damaged, it holds no JSON: {error}") from error
+
+
+def where(path: Path) -> str:
+    """Name a file by its folder and its own name."""
+    return f"{path.parent.name}/{path.name}"
+
+
+def _kind(value: Any) -> str:
+    return {list: "an array", str: "a string", type(None): "null"}.get(
+        type(value), f"a {type(value).__name__}"
+    )
