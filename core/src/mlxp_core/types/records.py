@@ -47,7 +47,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
 
     Attributes:
         state: ``loading``, ``ready``, ``stopping`` or ``lost`` (the thread died; ``fault`` says why).
-        waiting: requests in the queue.
+        waiting: choices in the queue.
         prefilling: rows whose prompt is being read.
         running: rows in the decode batch.
         steps: engine turns so far.
@@ -55,6 +55,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         prompt_tokens, completion_tokens: totals since the start.
         finished, failed, cancelled: choices since the start.
         host_s: seconds between device steps that the host needed, in all.
+        pace_s: seconds a choice holds its row, smoothed over those that finished; 0 until one has.
     """
 
     state: str = "loading"
@@ -70,3 +71,4 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     failed: int = 0
     cancelled: int = 0
     host_s: float = 0.0
+    pace_s: float = 0.0

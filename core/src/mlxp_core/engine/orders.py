@@ -1,0 +1,99 @@
+"""What the engine is told: orders for answers, messages to its thread, and plans of what to load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from mlxp_core.contracts import Constraint, FamilyConfig, ModelFamily
+from mlxp_core.types import Event, GenerateRequest
+
+if TYPE_CHECKING:
+    from mlxp_core.loading.folder import ModelFolder
+    from mlxp_core.prompting import Prompt
+    from mlxp_core.reading.reader import Reader
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """One choice of one request, ready to run.
+
+    Attributes:
+        request: resolved: ``max_tokens`` and ``sampling.seed`` are set.
+        prompt: its tokens; the same for all choices of a request.
+        reader: this choice's own.
+        model: id of the model to run it on, a key of the engine's plans.
+        sink: takes the events of a step, on the event-loop thread.
+        choice: number among the request's choices; choice ``i`` draws with ``seed + i``.
+        protocol: name of the protocol that asked, for the record.
+        constraint: holds the answer to a shape; this choice's own.
+    """
+
+    request: GenerateRequest
+    prompt: Prompt
+    reader: Reader
+    model: str
+    sink: Callable[[list[Event]], object]
+    choice: int = 0
+    protocol: str = ""
+    constraint: Constraint | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what the desk must have settled before.
+
+        Raises:
+            ValueError: the request is not resolved, or the prompt is empty.
+        """
+        if self.request.max_tokens is None or self.request.max_tokens < 1:
+            raise ValueError(
+                f"order {self.request.id}: max_tokens must be at least 1, not {self.request.max_tokens}"
+            )
+        if self.request.sampling.seed is None:
+            raise ValueError(f"order {self.request.id}: sampling.seed must be set")
+        if not self.prompt.tokens:
+            raise ValueError(f"order {self.request.id}: the prompt has no tokens")
+
+
+class LoadPlan(Struct, frozen=True, kw_only=True):
+    """How to load one model; carried out on the engine thread.
+
+    Attributes:
+        folder: the checkpoint.
+        family: who claims it.
+        config: what the family made of its config.json.
+        dtype: type of the weights, as in ``EngineSettings.dtype``.
+        progress: told (done, total) bytes or tensors while loading, on the engine thread.
+    """
+
+    folder: ModelFolder
+    family: ModelFamily
+    config: FamilyConfig
+    dtype: str = "auto"
+    progress: Callable[[int, int], object] | None = None
+
+
+class Submit(Struct, frozen=True):
+    """Message: run the choices of one request. ``at_s`` is when it was handed in, on the engine's clock."""
+
+    orders: tuple[Order, ...]
+    at_s: float
+
+
+class Cancel(Struct, frozen=True):
+    """Message: end every choice of a request as cancelled."""
+
+    request_id: str
+
+
+class CancelAll(Struct, frozen=True):
+    """Message: nobody listens any more; end every choice."""
+
+
+class Close(Struct, frozen=True):
+    """Message: take nothing new, and cancel what still runs at ``deadline_s`` on the engine's clock."""
+
+    deadline_s: float
+
+
+Message = Submit | Cancel | CancelAll | Close

@@ -1,0 +1,305 @@
+"""Carry out steps on the device, one step ahead of what the host has read.
+
+The order of things in ``run(Decode)``:
+
+1. Free what has ended: rows leave the batch by ``keep``; rows that are no longer asked for leave with them.
+2. Join the rows that are new, in the order they are asked for.
+3. Build the next forward pass from the batch's *unread* tokens and dispatch it (``async_eval``). The device has work
+   now. Lengths of caches and counters of samplers advance here, at dispatch, never at reading.
+4. Read the tokens of the step before (the only wait for the device), which was dispatched one call ago.
+
+So the host reads, scans and delivers step n while the device computes step n+1. A row that turns out to have ended at
+n has one token of n+1 under way: it is dropped at reading, and its place in the caches goes with the row. Nothing in
+1 to 3 waits: ``keep`` and ``join`` act on lazy arrays, and the token that a new row starts from (drawn by its last
+prefill chunk) has not been read either; its draw is read in 4, like any other.
+
+A step with ``wait`` reads its own draw before it returns, so that nothing is ahead.
+
+A prefill chunk is dispatched, and then the chunk before it is waited for: the device always has the next one, and the
+host is never further ahead than that. Hidden states become logits for the last position of a prompt only.
+
+Freed buffers go back to the allocator's cache and from there to the system after each prompt and every
+``CLEAR_EVERY`` decode steps: prefill leaves large buffers that decoding never asks for again.
+
+Everything that is kept for a row hangs in one of four places: ``_prefilling`` (a prompt half read), ``_prefixes``
+(a prompt read, for siblings to fork), ``_ready`` (first token drawn, not in the batch yet), ``_batch``.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+import mlx.core as mx
+from msgspec import Struct
+
+from mlxp_core.contracts import SamplerStage
+from mlxp_core.engine.batch import Batch, Unread
+from mlxp_core.engine.faults import contained
+from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.shelf import Shelf
+from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Step
+from mlxp_core.errors import MlxpError
+from mlxp_core.kv import BatchCache, RowSnapshot, forward
+from mlxp_core.loading.network import Network
+from mlxp_core.sampling.sampler import Sampler
+
+CLEAR_EVERY = 256
+"""Decode steps between two clearings of the allocator's cache."""
+
+MEASURE_EVERY = 32
+"""Decode steps between two countings of cache bytes; joins, leaves and chunks are counted as they come."""
+
+
+class HalfRead(Struct):
+    """A prompt that is being read: ``last_chunk`` is its newest hidden state ``[1, 1, hidden]``, or nothing yet."""
+
+    sequence: Sequence
+    cache: BatchCache
+    last_chunk: mx.array | None = None
+
+
+class Prefix(Struct, frozen=True):
+    """A prompt that has been read, and the siblings that will fork from it.
+
+    Attributes:
+        logits: ``[1, vocabulary]`` after its last token.
+    """
+
+    snapshot: RowSnapshot
+    logits: mx.array
+    siblings: tuple[Sequence, ...]
+
+
+class BatchRunner:
+    """The runner for the device of this machine. Lives on the engine thread."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        stages: Mapping[str, SamplerStage],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin with nothing on the device but what is on the shelf."""
+        self._shelf = shelf
+        self._stages = stages
+        self._clock = clock
+        self._prefilling: dict[int, HalfRead] = {}  # by sequence key, as is _ready
+        self._prefixes: dict[str, Prefix] = {}  # by request id
+        self._ready: dict[int, Batch] = {}
+        self._batch: Batch | None = None
+        self._unread: list[Unread] = []
+        self._cache_bytes = 0
+        self._steps = 0  # decode steps
+        self._clear_due = False
+        self._read_s: float | None = None  # when the host got the last tokens, while the batch goes on
+
+    def run(self, step: Step) -> Outcome:
+        """Carry out a step; see the module's first page."""
+        self._sweep()
+        try:
+            return self._carry_out(step)
+        except BaseException:
+            self._drop(step)
+            raise
+
+    def close(self) -> None:
+        """Free everything, the shelf included."""
+        self._prefilling.clear()
+        self._prefixes.clear()
+        self._drop_batch()
+        self._shelf.clear()
+        mx.synchronize()
+        mx.clear_cache()
+
+    def _carry_out(self, step: Step) -> Outcome:
+        draws: list[Draw] = []
+        failures: list[tuple[Sequence, MlxpError]] = []
+        host_s = 0.0
+        match step:
+            case Load(model):
+                self._shelf.load(model)
+            case Prefill():
+                self._prefill(step)
+            case Fork():
+                failures = self._fork(step)
+            case Decode():
+                ahead, self._unread = self._unread, []
+                host_s = self._decode(step)
+                draws = self._read(ahead)
+                if step.wait:
+                    draws += self._read_all()
+            case Read():
+                draws = self._read_all()
+            case Rest():
+                pass
+        return Outcome(tuple(draws), tuple(failures), self._cache_bytes, host_s)
+
+    # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _prefill(self, step: Prefill) -> None:
+        sequence = step.sequence
+        network = self._shelf[sequence.order.model]
+        half = self._prefilling.get(sequence.key)
+        if half is None:
+            half = self._prefilling[sequence.key] = HalfRead(sequence, self._empty_row(network))
+        chunk = sequence.prompt[step.start : step.start + step.count]
+        hidden = forward(network.model, half.cache, mx.array(chunk, dtype=mx.int32)[None])[:, -1:]
+        if step.last:
+            self._finish_prefill(step, network, half.cache, network.model.logits(hidden[:, 0]))
+        else:
+            mx.async_eval(hidden)
+            if half.last_chunk is not None:
+                mx.eval(half.last_chunk)
+                self._read_s = None  # that was waiting for the device, not the host at work
+            half.last_chunk = hidden
+        self._measure()
+
+    def _finish_prefill(self, step: Prefill, network: Network, cache: BatchCache, logits: mx.array) -> None:
+        sequence = step.sequence
+        if step.siblings:
+            self._prefixes[sequence.request_id] = Prefix(cache.freeze(0), logits, step.siblings)
+        masks = {} if step.mask is None else {sequence.key: step.mask}
+        self._first_draw(sequence, network, cache, logits, masks)
+        del self._prefilling[sequence.key]
+        self._clear_due = True
+
+    def _fork(self, step: Fork) -> list[tuple[Sequence, MlxpError]]:
+        failures = []
+        for sequence in step.rows:
+            fault = contained(self._fork_one, sequence, step.masks)
+            if fault is not None:
+                failures.append((sequence, fault))
+        self._measure()
+        return failures
+
+    def _fork_one(self, sequence: Sequence, masks: Mapping[int, bytes]) -> None:
+        network = self._shelf[sequence.order.model]
+        prefix = self._prefixes[sequence.request_id]
+        cache = self._empty_row(network).thaw(prefix.snapshot)
+        self._first_draw(sequence, network, cache, prefix.logits, masks)
+
+    def _first_draw(
+        self,
+        sequence: Sequence,
+        network: Network,
+        cache: BatchCache,
+        logits: mx.array,
+        masks: Mapping[int, bytes],
+    ) -> None:
+        """Draw a row's first token from ``[1, vocabulary]``, and make the row ready to join."""
+        sampler = Sampler.start(
+            sequence.sampling,
+            sequence.prompt,
+            vocabulary=network.vocabulary,
+            top_scores=sequence.order.request.top_scores,
+            stages=self._stages,
+        )
+        row = Batch(network, sequence, cache, sampler)
+        self._unread.append(row.draw(logits, masks))
+        self._ready[sequence.key] = row
+
+    @staticmethod
+    def _empty_row(network: Network) -> BatchCache:
+        return BatchCache(network.model.make_caches(network.policy))
+
+    # ── Batch ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _decode(self, step: Decode) -> float:
+        """Bring the batch to the rows of the step and dispatch it; return the seconds the host needed."""
+        changed = self._conform(step.rows)
+        if self._batch is None:
+            return 0.0
+        self._unread.append(self._batch.step(step.masks))
+        self._steps += 1
+        self._clear_due = self._clear_due or self._steps % CLEAR_EVERY == 0
+        if changed or self._steps % MEASURE_EVERY == 0:
+            self._measure()
+        return 0.0 if self._read_s is None else self._clock() - self._read_s
+
+    def _conform(self, rows: tuple[Sequence, ...]) -> bool:
+        """Let rows leave and join until the batch has just these rows; say whether any did."""
+        if self._batch is not None and self._batch.rows == list(rows):
+            return False
+        wanted = {sequence.key for sequence in rows}
+        if self._batch is not None:
+            self._keep(lambda sequence: sequence.key in wanted)
+        for sequence in rows:
+            row = self._ready.pop(sequence.key, None)
+            if row is None:
+                continue
+            if self._batch is None:
+                self._batch = row
+            else:
+                self._batch.join(row)
+        return True
+
+    def _keep(self, wanted: Callable[[Sequence], bool]) -> None:
+        batch = self._batch
+        if batch is None:
+            return
+        stay = [row for row, sequence in enumerate(batch.rows) if wanted(sequence)]
+        if not stay:
+            self._batch = None
+        elif len(stay) < len(batch.rows):
+            batch.keep(stay)
+
+    def _read_all(self) -> list[Draw]:
+        ahead, self._unread = self._unread, []
+        return self._read(ahead)
+
+    def _read(self, ahead: Iterable[Unread]) -> list[Draw]:
+        draws = [draw for unread in ahead for draw in unread.read()]
+        if self._clear_due:
+            mx.clear_cache()
+            self._clear_due = False
+        self._read_s = self._clock() if self._batch is not None else None
+        return draws
+
+    # ── Freeing ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _sweep(self) -> None:
+        """Free what ended sequences hold. Rows of the batch leave with the next ``Decode``, or when none is left."""
+        held = self._held
+        self._prefilling = {key: half for key, half in self._prefilling.items() if not half.sequence.ended}
+        self._ready = {key: row for key, row in self._ready.items() if not row.rows[0].ended}
+        self._prefixes = {
+            request_id: prefix
+            for request_id, prefix in self._prefixes.items()
+            if any(not sibling.ended and not sibling.read for sibling in prefix.siblings)
+        }
+        if self._batch is not None and all(sequence.ended for sequence in self._batch.rows):
+            self._batch, self._read_s = None, None
+        if self._held < held:
+            self._measure()
+
+    @property
+    def _held(self) -> int:
+        return len(self._prefilling) + len(self._prefixes) + len(self._ready) + (self._batch is not None)
+
+    def _drop(self, step: Step) -> None:
+        """Free what a step that failed was about. The rows it had are failed by the scheduler."""
+        match step:
+            case Prefill(sequence):
+                self._prefilling.pop(sequence.key, None)
+                self._ready.pop(sequence.key, None)
+                self._prefixes.pop(sequence.request_id, None)
+            case Fork(rows):
+                for sequence in rows:
+                    self._ready.pop(sequence.key, None)
+            case Decode() | Read() | Rest():
+                self._drop_batch()
+            case Load():
+                pass
+        self._measure()
+
+    def _drop_batch(self) -> None:
+        self._batch = None
+        self._unread = []
+        self._ready.clear()
+        self._read_s = None
+
+    def _measure(self) -> None:
+        held: list[BatchCache | RowSnapshot] = [half.cache for half in self._prefilling.values()]
+        held += [row.cache for row in self._ready.values()]
+        held += [prefix.snapshot for prefix in self._prefixes.values()]
+        held += [] if self._batch is None else [self._batch.cache]
+        self._cache_bytes = sum(item.nbytes for item in held)

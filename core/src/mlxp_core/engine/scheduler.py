@@ -1,0 +1,300 @@
+"""What to do next: pure decisions about rows, without arrays, threads or clocks of its own.
+
+A choice waits in line, gets a row, has its prompt read chunk by chunk, then steps with the batch until it ends. It
+holds its row from the first chunk to its last event; there are never more rows than ``EngineSettings.batch``.
+
+1. Rows are given in the order of the line (see ``line``). Prompts are read one after another, in the same order.
+2. Between two decode steps at most one chunk is read, so a long prompt never stalls the answers under way; between
+   two chunks there is at most one decode step, so a full batch never stalls a prompt.
+3. The first choice of a request reads the prompt; its siblings fork from it. Should it fail, the next one reads.
+4. Draws are counted when they are dispatched (``Sequence.unread``), so no row is asked for more than ``max_tokens``.
+5. A batch with a constrained row is drawn and read in the same step, as the next mask follows from the token. What
+   was drawn ahead is read first.
+6. Whatever ends is freed by the next step, whichever it is; if nothing else is to be done, that is a ``Rest``.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from mlxp_core.engine.faults import contained
+from mlxp_core.engine.line import WaitingLine
+from mlxp_core.engine.mailbox import Deliveries, Sink
+from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Submit
+from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.stats import Totals
+from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Step
+from mlxp_core.errors import MlxpError, Unavailable
+from mlxp_core.types import EngineSettings, EngineStats, Event, RequestRecord
+
+
+class Scheduler:
+    """Decides step by step. ``apply``, ``next_step`` and ``settle`` are called in turn, always in this order."""
+
+    def __init__(self, models: Iterable[str], settings: EngineSettings, clock: Callable[[], float]) -> None:
+        """Begin with loading ``models``; ``clock`` returns seconds that only grow."""
+        self._settings = settings
+        self._clock = clock
+        self._to_load = deque(models)
+        self._line = WaitingLine(patience=settings.batch)
+        self._prefilling: deque[Sequence] = deque()
+        self._running: list[Sequence] = []
+        self._prefixes: dict[str, set[int]] = {}  # request id -> keys of the siblings that will fork
+        self._keys = count()
+        self._decoded = False  # the last step that computed was a decode step
+        self._unswept = False  # something ended that the runner has not freed yet
+        self._deadline_s: float | None = None
+        self._totals = Totals()
+        self._cache_bytes = 0
+        self._said: dict[int, tuple[Sink, list[Event]]] = {}
+        self._records: list[RequestRecord] = []
+
+    @property
+    def idle(self) -> bool:
+        """Say whether there is nothing to do, nor to free, until a message comes."""
+        return not (self._to_load or self._line or self._prefilling or self._running or self._unswept)
+
+    # ── Messages ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def apply(self, messages: Iterable[Message]) -> None:
+        """Take in what came by mail."""
+        for message in messages:
+            match message:
+                case Submit(orders, at_s):
+                    for order in orders:
+                        self._line.join(Sequence(next(self._keys), order, at_s))
+                case Cancel(request_id):
+                    self._cancel(s for s in self._everybody() if s.request_id == request_id)
+                case CancelAll():
+                    self._cancel(self._everybody())
+                case Close(deadline_s):
+                    self._close(deadline_s)
+        if self._deadline_s is not None and self._clock() >= self._deadline_s:
+            self._cancel(self._everybody())
+
+    def _everybody(self) -> list[Sequence]:
+        return [*self._running, *self._prefilling, *self._line]
+
+    def _cancel(self, sequences: Iterable[Sequence]) -> None:
+        now_s = self._clock()
+        for sequence in sequences:
+            self._say(sequence, contained(sequence.cancel, now_s))
+        self._forget_ended()
+
+    def _close(self, deadline_s: float) -> None:
+        """Send away who waits; let the others go on until the deadline, the earliest one if there are several."""
+        self._to_load.clear()
+        self._deadline_s = deadline_s if self._deadline_s is None else min(deadline_s, self._deadline_s)
+        self._fail(self._line.clear(), Unavailable("the server is stopping; send the request again later"))
+
+    # ── Decisions ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def next_step(self) -> Step:
+        """Decide."""
+        if self._to_load:
+            return Load(self._to_load[0])
+        self._admit()
+        if self._prefilling and (self._decoded or not self._running):
+            self._decoded = False
+            step = self._next_chunk()
+            if step is not None:
+                return step
+        draw = self._next_draw()
+        self._decoded = not isinstance(draw, Read)  # a reading makes no row move, so it is nobody's turn
+        return draw
+
+    def _admit(self) -> None:
+        now_s = self._clock()
+        while len(self._running) + len(self._prefilling) < self._settings.batch:
+            holder = next(iter([*self._running, *self._prefilling]), None)
+            sequence = self._line.call(holder.order.model if holder else None)
+            if sequence is None:
+                return
+            self._prefilling.append(sequence)
+            self._say(sequence, sequence.begin(now_s))
+
+    def _next_chunk(self) -> Step | None:
+        """Go on with the prompt that is being read; ``None`` if a row failed instead."""
+        first = self._prefilling[0]
+        forks = self._prefixes.get(first.request_id, set())
+        if first.key in forks:
+            return self._next_fork(forks)
+        left = len(first.prompt) - first.read
+        size = min(left, self._settings.prefill_chunk)
+        if size < left:
+            return Prefill(first, first.read, size, last=False)
+        masks = self._masks((first,))
+        if first.ended:
+            return None
+        siblings = tuple(s for s in self._everybody() if s is not first and self._will_fork(s, first))
+        return Prefill(first, first.read, size, last=True, siblings=siblings, mask=masks.get(first.key))
+
+    def _will_fork(self, sequence: Sequence, first: Sequence) -> bool:
+        return (
+            sequence.request_id == first.request_id and not sequence.read and sequence.prompt == first.prompt
+        )
+
+    def _next_fork(self, forks: set[int]) -> Step | None:
+        rows = tuple(s for s in self._prefilling if s.key in forks)
+        masks = self._masks(rows)
+        rows = tuple(s for s in rows if not s.ended)
+        return Fork(rows, masks) if rows else None
+
+    def _next_draw(self) -> Step:
+        unread = any(sequence.unread for sequence in self._running)
+        wait = any(sequence.constrained for sequence in self._running)
+        if wait and unread:
+            return Read()
+        masks = self._masks(tuple(self._running)) if wait else {}
+        rows = tuple(sequence for sequence in self._running if sequence.wants_more)
+        for sequence in rows:
+            sequence.unread += 1
+        if rows:
+            return Decode(rows, wait, masks)
+        return Read() if unread else Rest()
+
+    def _masks(self, rows: tuple[Sequence, ...]) -> dict[int, bytes]:
+        """Return what the constrained rows allow; a constraint that fails ends its row."""
+        masks: dict[int, bytes] = {}
+        for sequence in rows:
+            match contained(sequence.mask):
+                case bytes(mask):
+                    masks[sequence.key] = mask
+                case MlxpError() as fault:
+                    self._fail((sequence,), fault)
+        return masks
+
+    # ── Results ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def settle(self, step: Step, outcome: Outcome | MlxpError) -> Deliveries:
+        """Take in what came of a step, and return all there is to say since the last one.
+
+        Raises:
+            MlxpError: a model could not be loaded; the engine cannot go on.
+        """
+        self._totals.steps += 1
+        self._unswept = False
+        match outcome:
+            case Outcome():
+                self._cache_bytes = outcome.cache_bytes
+                self._totals.host_s += outcome.host_s
+                for sequence, fault in outcome.failures:
+                    self._fail((sequence,), fault)
+                self._move_on(step)
+                self._feed(outcome.draws)
+            case MlxpError():
+                self._fail_step(step, outcome)
+        self._forget_ended()
+        return self._hand_over()
+
+    def _move_on(self, step: Step) -> None:
+        match step:
+            case Load():
+                self._to_load.popleft()
+            case Prefill(sequence, _, size, last, siblings):
+                self._say(sequence, sequence.advance(size))
+                if last:
+                    self._seat((sequence,))
+                    if siblings:
+                        self._prefixes[sequence.request_id] = {sibling.key for sibling in siblings}
+            case Fork(rows):
+                for sequence in rows:
+                    self._prefixes[sequence.request_id].discard(sequence.key)
+                    if not sequence.ended:
+                        self._say(sequence, sequence.advance(len(sequence.prompt)))
+                self._seat(tuple(sequence for sequence in rows if not sequence.ended))
+
+    def _seat(self, rows: tuple[Sequence, ...]) -> None:
+        for sequence in rows:
+            sequence.unread = 1
+            self._prefilling.remove(sequence)
+            self._running.append(sequence)
+
+    def _feed(self, draws: Iterable[Draw]) -> None:
+        now_s = self._clock()
+        for draw in draws:
+            if not draw.sequence.ended:
+                self._say(draw.sequence, contained(draw.sequence.feed, draw.tokens, draw.scores, now_s))
+
+    def _fail_step(self, step: Step, fault: MlxpError) -> None:
+        """Fail those the step was about; in a decode step or a reading that is the whole batch."""
+        match step:
+            case Load():
+                raise fault
+            case Prefill(sequence):
+                self._fail((sequence,), fault)
+            case Fork(rows):
+                self._fail(rows, fault)
+            case Decode() | Read() | Rest():
+                self._fail(self._running, fault)
+
+    def _fail(self, sequences: Iterable[Sequence], fault: MlxpError) -> None:
+        now_s = self._clock()
+        for sequence in sequences:
+            self._say(sequence, sequence.fail(fault, now_s))
+
+    def _say(self, sequence: Sequence, events: list[Event] | MlxpError) -> None:
+        """Keep what a sequence says for the next hand-over; if saying it failed, that is what there is to say."""
+        match events:
+            case MlxpError() as fault:
+                said = sequence.fail(fault, self._clock())
+            case _:
+                said = events
+        if said:
+            self._said.setdefault(sequence.key, (sequence.order.sink, []))[1].extend(said)
+        if sequence.ended:
+            self._unswept = True
+            record = sequence.record()
+            self._records.append(record)
+            self._totals.add(record)
+
+    def _forget_ended(self) -> None:
+        if not self._unswept:
+            return
+        self._running = [sequence for sequence in self._running if not sequence.ended]
+        self._prefilling = deque(sequence for sequence in self._prefilling if not sequence.ended)
+        for sequence in [sequence for sequence in self._line if sequence.ended]:
+            self._line.leave(sequence)
+        alive = {sequence.key for sequence in (*self._prefilling, *self._line)}
+        left = {request_id: keys & alive for request_id, keys in self._prefixes.items()}
+        self._prefixes = {request_id: keys for request_id, keys in left.items() if keys}
+
+    def _hand_over(self) -> Deliveries:
+        deliveries = Deliveries(tuple(self._said.values()), tuple(self._records))
+        self._said, self._records = {}, []
+        return deliveries
+
+    # ── The end, and how things are ─────────────────────────────────────────────────────────────────────────────
+
+    def abandon(self, fault: MlxpError, unread: Iterable[Message]) -> Deliveries:
+        """Fail everybody, those in unread mail included: the thread is about to end."""
+        self._to_load.clear()
+        self.apply(message for message in unread if isinstance(message, Submit))
+        self._fail([sequence for sequence in self._everybody() if not sequence.ended], fault)
+        self._forget_ended()
+        return self._hand_over()
+
+    def snapshot(self, state: str | None = None, fault: str | None = None) -> EngineStats:
+        """Return the numbers of this moment."""
+        totals = self._totals
+        return EngineStats(
+            state=state or self._state(),
+            fault=fault,
+            waiting=len(self._line),
+            prefilling=len(self._prefilling),
+            running=len(self._running),
+            cache_bytes=self._cache_bytes,
+            steps=totals.steps,
+            prompt_tokens=totals.prompt_tokens,
+            completion_tokens=totals.completion_tokens,
+            finished=totals.finished,
+            failed=totals.failed,
+            cancelled=totals.cancelled,
+            host_s=totals.host_s,
+            pace_s=totals.pace_s,
+        )
+
+    def _state(self) -> str:
+        if self._deadline_s is not None:
+            return "stopping"
+        return "loading" if self._to_load else "ready"

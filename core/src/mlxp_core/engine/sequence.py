@@ -1,0 +1,158 @@
+"""One choice while it runs: what it was asked, how far it is, and what it has to say."""
+
+from collections.abc import Iterable
+from itertools import zip_longest
+
+from msgspec.structs import replace
+
+from mlxp_core.engine.orders import Order
+from mlxp_core.errors import MlxpError
+from mlxp_core.types import (
+    Event,
+    Failed,
+    Finished,
+    Prefilled,
+    RawScore,
+    Reason,
+    RequestRecord,
+    Sampling,
+    Started,
+    Timing,
+    Usage,
+)
+
+
+class Sequence:
+    """One choice, from the queue to its last event. Its arrays are the runner's, under its ``key``.
+
+    Each method that moves it on returns what is to be said; after the last event, ``ended`` is true and nothing may
+    be asked of it any more.
+
+    Attributes:
+        key: unique in this engine.
+        read: prompt tokens handed to the device so far.
+        unread: draws dispatched for it whose tokens the host has not seen yet.
+        produced: tokens taken so far.
+        ended: the last event has been said.
+    """
+
+    def __init__(self, key: int, order: Order, submitted_s: float) -> None:
+        """Wait in the queue since ``submitted_s``."""
+        self.key = key
+        self.order = order
+        self.sampling: Sampling = replace(order.request.sampling, seed=_seed(order))
+        self.max_tokens = order.request.max_tokens or 1
+        self.read = 0
+        self.unread = 0
+        self.produced = 0
+        self.ended = False
+        self._outcome: tuple[str, str | None] = ("", None)  # reason, error
+        self._timing = Timing()
+        self._submitted_s = submitted_s
+        self._began_s: float | None = None
+        self._first_token_s: float | None = None
+
+    @property
+    def request_id(self) -> str:
+        """Return the id its request goes by."""
+        return self.order.request.id
+
+    @property
+    def prompt(self) -> tuple[int, ...]:
+        """Return the tokens of the prompt."""
+        return self.order.prompt.tokens
+
+    @property
+    def constrained(self) -> bool:
+        """Say whether each draw needs a mask that follows from the token before it."""
+        return self.order.constraint is not None
+
+    @property
+    def wants_more(self) -> bool:
+        """Say whether another draw may be dispatched: what is under way does not reach ``max_tokens`` yet."""
+        return not self.ended and self.produced + self.unread < self.max_tokens
+
+    def mask(self) -> bytes | None:
+        """Return the tokens allowed next, or ``None`` for all."""
+        return None if self.order.constraint is None else self.order.constraint.allowed()
+
+    def begin(self, now_s: float) -> list[Event]:
+        """Take a row."""
+        self._began_s = now_s
+        seed = self.sampling.seed or 0
+        return [Started(self.request_id, self.order.request.model, seed=seed, choice=self.order.choice)]
+
+    def advance(self, count: int) -> list[Event]:
+        """Note that ``count`` more tokens of the prompt were handed to the device."""
+        self.read += count
+        return [Prefilled(self.read, len(self.prompt), choice=self.order.choice)]
+
+    def feed(self, tokens: Iterable[int], scores: Iterable[RawScore], now_s: float) -> list[Event]:
+        """Take the tokens of one draw; those after the end do not count."""
+        self.unread -= 1
+        if self._first_token_s is None:
+            self._first_token_s = now_s
+        reader = self.order.reader
+        said: list[Event] = []
+        for token, score in zip_longest(tokens, scores):
+            self.produced += 1
+            said += reader.feed(token, score)
+            if reader.end is not None:
+                return said + self._finish(reader.end.reason, reader.end.stop, now_s)
+            if self.produced >= self.max_tokens:
+                return said + self._cut("length", now_s)
+            if self.order.constraint is not None:
+                self.order.constraint.advance(token)
+        return said
+
+    def cancel(self, now_s: float) -> list[Event]:
+        """End as cancelled, saying what was held back. One that never held a row says so in one breath."""
+        started = self.begin(now_s) if self._began_s is None else []
+        return started + self._cut("cancelled", now_s)
+
+    def fail(self, fault: MlxpError, now_s: float) -> list[Event]:
+        """End with a fault. The reader is not asked: it may be what failed."""
+        self._end(fault.code, fault.message, now_s)
+        return [Failed(fault.code, fault.message, fault.status, choice=self.order.choice)]
+
+    def record(self) -> RequestRecord:
+        """Return what is to be remembered of it, once it has ended."""
+        reason, error = self._outcome
+        return RequestRecord(
+            request_id=self.request_id,
+            protocol=self.order.protocol,
+            model=self.order.model,
+            usage=self._usage(),
+            timing=self._timing,
+            reason=reason,
+            seed=self.sampling.seed or 0,
+            adapters=self.order.request.adapters,
+            error=error,
+            choice=self.order.choice,
+        )
+
+    def _cut(self, reason: Reason, now_s: float) -> list[Event]:
+        said, end = self.order.reader.finish(reason)
+        return said + self._finish(end.reason, end.stop, now_s)
+
+    def _finish(self, reason: Reason, stop: str | None, now_s: float) -> list[Event]:
+        self._end(reason, None, now_s)
+        warnings = tuple(self.order.reader.warnings)
+        return [Finished(reason, self._usage(), self._timing, stop, warnings, choice=self.order.choice)]
+
+    def _end(self, reason: str, error: str | None, now_s: float) -> None:
+        began_s = now_s if self._began_s is None else self._began_s
+        first_s = now_s if self._first_token_s is None else self._first_token_s
+        self._timing = Timing(
+            queued_s=began_s - self._submitted_s, prefill_s=first_s - began_s, decode_s=now_s - first_s
+        )
+        self._outcome = (reason, error)
+        self.ended = True
+
+    def _usage(self) -> Usage:
+        reader = self.order.reader
+        return Usage(prompt=self.read, completion=self.produced, thinking=reader.thinking_tokens)
+
+
+def _seed(order: Order) -> int:
+    return (order.request.sampling.seed or 0) + order.choice

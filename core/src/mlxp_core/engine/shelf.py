@@ -1,0 +1,57 @@
+"""The models loaded now. Lives on the engine thread."""
+
+from collections.abc import Callable, Mapping
+
+from mlxp_core.engine.orders import LoadPlan
+from mlxp_core.errors import Unavailable
+from mlxp_core.loading.network import Network, load_network
+
+Load = Callable[[LoadPlan, Callable[[int, int], None]], Network]
+
+
+def load_plan(plan: LoadPlan, progress: Callable[[int, int], None]) -> Network:
+    """Carry out a plan."""
+    return load_network(plan.folder, plan.family, plan.config, dtype=plan.dtype, progress=progress)
+
+
+class Shelf:
+    """Networks by model id."""
+
+    def __init__(
+        self, plans: Mapping[str, LoadPlan], *, halted: Callable[[], bool], load: Load = load_plan
+    ) -> None:
+        """Begin empty.
+
+        Args:
+            plans: how to load each model.
+            halted: asked while loading; once true, loading gives up.
+            load: carries out a plan.
+        """
+        self._plans = plans
+        self._halted = halted
+        self._load = load
+        self._networks: dict[str, Network] = {}
+
+    def load(self, model: str) -> None:
+        """Load a model.
+
+        Raises:
+            ModelFolderError: its files are incomplete, damaged or not what its family expects.
+            Unavailable: loading was halted.
+        """
+        plan = self._plans[model]
+
+        def progress(done: int, total: int) -> None:
+            if self._halted():
+                raise Unavailable(f"loading {model!r} was stopped after {done} of {total}")
+            if plan.progress is not None:
+                plan.progress(done, total)
+
+        self._networks[model] = self._load(plan, progress)
+
+    def __getitem__(self, model: str) -> Network:
+        return self._networks[model]
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        self._networks.clear()

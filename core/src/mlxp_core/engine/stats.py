@@ -1,0 +1,74 @@
+"""The snapshot that others may read, and the sums it is made of."""
+
+from threading import Event
+
+from mlxp_core.errors import MlxpError
+from mlxp_core.types import EngineStats, RequestRecord
+
+_INERTIA = 0.8  # weight of the past in the smoothed time of a choice
+
+
+class Totals:
+    """Sums since the start."""
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self.steps = 0
+        self.host_s = 0.0
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self.finished = 0
+        self.failed = 0
+        self.cancelled = 0
+        self.pace_s = 0.0
+
+    def add(self, record: RequestRecord) -> None:
+        """Count a choice that ended, once and in one of three columns."""
+        self.prompt_tokens += record.usage.prompt
+        self.completion_tokens += record.usage.completion
+        if record.error is not None:
+            self.failed += 1
+        elif record.reason == "cancelled":
+            self.cancelled += 1
+        else:
+            self.finished += 1
+            took_s = record.timing.prefill_s + record.timing.decode_s
+            self.pace_s = _INERTIA * self.pace_s + (1 - _INERTIA) * took_s if self.pace_s else took_s
+
+
+class StatsBoard:
+    """Where the engine thread pins its snapshot, and anyone may look. Replaced whole, so reading needs no lock."""
+
+    def __init__(self) -> None:
+        """Begin with an engine that is loading."""
+        self._stats = EngineStats()
+        self._error: MlxpError | None = None
+        self._settled = Event()
+
+    @property
+    def stats(self) -> EngineStats:
+        """Return the last snapshot."""
+        return self._stats
+
+    def publish(self, stats: EngineStats) -> None:
+        """Pin a snapshot."""
+        self._stats = stats
+        if stats.state != "loading":
+            self._settled.set()
+
+    def finish(self, stats: EngineStats, error: MlxpError) -> None:
+        """Pin the last snapshot; ``error`` says why there will be no more."""
+        self._error = error
+        self.publish(stats)
+
+    def wait_ready(self, timeout_s: float | None) -> bool:
+        """Wait until loading is over; false if that takes longer.
+
+        Raises:
+            MlxpError: why the engine has ended.
+        """
+        if not self._settled.wait(timeout_s):
+            return False
+        if self._error is not None:
+            raise self._error
+        return True

@@ -1,0 +1,103 @@
+"""What the scheduler asks of the runner, one step a turn, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from mlxp_core.engine.sequence import Sequence
+from mlxp_core.errors import MlxpError
+from mlxp_core.types import RawScore
+
+
+class Load(Struct, frozen=True):
+    """Put a model on the shelf."""
+
+    model: str
+
+
+class Prefill(Struct, frozen=True):
+    """Read ``count`` tokens of a prompt from ``start`` on; with the last of them, draw the first token.
+
+    Attributes:
+        last: the prompt ends with this chunk.
+        siblings: choices that will fork from the finished prompt; only with ``last``.
+        mask: tokens allowed for the first draw; only with ``last``.
+    """
+
+    sequence: Sequence
+    start: int
+    count: int
+    last: bool
+    siblings: tuple[Sequence, ...] = ()
+    mask: bytes | None = None
+
+
+class Fork(Struct, frozen=True):
+    """Give each row a copy of the prompt that an earlier choice of its request has read, and draw its first token."""
+
+    rows: tuple[Sequence, ...]
+    masks: Mapping[int, bytes] = field(default_factory=dict)
+    """``Sequence.key`` -> tokens allowed."""
+
+
+class Decode(Struct, frozen=True):
+    """Draw one more token for these rows and no others.
+
+    Attributes:
+        wait: read this step's tokens at once; what the next masks are depends on them.
+        masks: ``Sequence.key`` -> tokens allowed.
+    """
+
+    rows: tuple[Sequence, ...]
+    wait: bool = False
+    masks: Mapping[int, bytes] = field(default_factory=dict)
+
+
+class Read(Struct, frozen=True):
+    """Read what has been drawn and not been read; draw nothing."""
+
+
+class Rest(Struct, frozen=True):
+    """Compute nothing. Like every step, it frees what has ended."""
+
+
+Step = Load | Prefill | Fork | Decode | Read | Rest
+
+
+class Draw(Struct, frozen=True):
+    """What was drawn for one row in one step, one or more tokens; scores in step with them, or none at all."""
+
+    sequence: Sequence
+    tokens: tuple[int, ...]
+    scores: tuple[RawScore, ...] = ()
+
+
+class Outcome(Struct, frozen=True):
+    """What came of a step.
+
+    Attributes:
+        draws: tokens read in this step, in general those of the step before it.
+        failures: rows that failed alone.
+        cache_bytes: bytes of all caches held now.
+        host_s: seconds the host took between the last reading and this step's dispatch.
+    """
+
+    draws: tuple[Draw, ...] = ()
+    failures: tuple[tuple[Sequence, MlxpError], ...] = ()
+    cache_bytes: int = 0
+    host_s: float = 0.0
+
+
+class Runner(Protocol):
+    """Carries out steps. Frees, first thing in each step, all it holds for sequences that have ended."""
+
+    def run(self, step: Step) -> Outcome:
+        """Carry out a step. If it raises, everything the step was about is freed."""
+        ...
+
+    def close(self) -> None:
+        """Free everything."""
+        ...
