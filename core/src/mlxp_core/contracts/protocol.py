@@ -51,7 +51,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """A path answered at once, from what is known."""
+    """A path answered at once, from what is known; ``answer`` may raise any error of the tree."""
 
     method: Literal["GET", "POST", "DELETE"] = "GET"
     path: str
