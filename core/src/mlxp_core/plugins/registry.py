@@ -28,6 +28,7 @@ from mlxp_core.contracts import (
 from mlxp_core.errors import MlxpError, PluginError
 from mlxp_core.plugins.calls import PluginFault, ask, attempt, checked, implementations
 from mlxp_core.plugins.clashes import Brought, clashes
+from mlxp_core.plugins.hooks import marked
 from mlxp_core.plugins.loader import Plugins
 from mlxp_core.plugins.observers import Observers
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
 
 T = TypeVar("T")
+
+CORE_COMMANDS = frozenset({"serve", "plugins", "doctor"})
+"""Names of commands that no plugin may take."""
 
 
 class _Kind(Struct, frozen=True):
@@ -74,7 +78,7 @@ class Registry(Struct, frozen=True, kw_only=True, eq=False):
         observers: tells observers what happens.
         plugins: who brought it.
         settings: what hooks are given.
-        brought: plugin name -> kind -> names.
+        brought: plugin that is on -> kind -> names; ``hooks`` are those that bring no named thing.
         ask_ms: plugin name -> time its register hooks took.
     """
 
@@ -176,6 +180,9 @@ def build_registry(
     answers, faults, ask_ms = _asked(plugins, settings, clock)
     described = {each.name: str(each) for each in plugins.found}
     brought = [Brought(answer.owner, answer.kind.one, answer.name) for answer in answers]
+    for answer in answers:
+        if answer.kind.contract is click.Command and answer.name in CORE_COMMANDS:
+            faults.setdefault(answer.owner, f"its command {answer.name!r} has the name of one of the core's")
     if faults := {**clashes(brought, described), **faults}:
         plugins = plugins.without(faults)
         answers = [answer for answer in answers if answer.owner not in plugins.absent]
@@ -192,7 +199,7 @@ def build_registry(
         observers=Observers(plugins.manager),
         plugins=plugins,
         settings=settings,
-        brought=_summary(answers),
+        brought=_summary(plugins, answers),
         ask_ms=ask_ms,
     )
 
@@ -230,9 +237,14 @@ def _named(answers: Sequence[_Answer], contract: type[T]) -> Mapping[str, T]:
     )
 
 
-def _summary(answers: Sequence[_Answer]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+def _summary(plugins: Plugins, answers: Sequence[_Answer]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     brought: dict[str, dict[str, tuple[str, ...]]] = {}
+    asked = {kind.hook for kind in _KINDS}
+    for each in plugins.found:
+        if each.state == "on":
+            hooks = sorted({name for name, _ in marked(plugins.manager, each.plugin)} - asked)
+            brought[each.name] = {"hooks": tuple(hooks)} if hooks else {}
     for answer in answers:
-        kinds = brought.setdefault(answer.owner, {})
+        kinds = brought[answer.owner]
         kinds[answer.kind.many] = (*kinds.get(answer.kind.many, ()), answer.name)
     return MappingProxyType(brought)

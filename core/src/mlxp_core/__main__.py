@@ -1,0 +1,5 @@
+"""``python -m mlxp_core`` is ``mlxp``."""
+
+from mlxp_core.cli.main import run
+
+run()

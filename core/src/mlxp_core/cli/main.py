@@ -1,0 +1,69 @@
+"""``mlxp``: finds the command that was asked for and imports no other; plugins bring more commands."""
+
+from importlib import import_module
+from typing import Any
+
+import rich_click as click
+
+from mlxp_core import __version__
+from mlxp_core.cli.options import plugin_flags, set_up_here
+from mlxp_core.errors import MlxpError, SetupError
+from mlxp_core.plugins import Setup
+
+COMMANDS = {
+    "serve": "mlxp_core.cli.serve:serve",
+    "plugins": "mlxp_core.cli.plugins:plugins",
+    "doctor": "mlxp_core.cli.doctor:doctor",
+}
+"""The core's own commands and where they are."""
+
+_SETUP = "mlxp_core.cli.setup"
+
+
+class Commands(click.RichGroup):
+    """The core's commands and, when none of them was asked for, those of plugins."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return every command; when plugins cannot be loaded, the core's, and why on standard error."""
+        try:
+            brought = [command.name or "" for command in _setup(ctx).registry.commands]
+        except SetupError as error:
+            click.echo(f"mlxp: commands of plugins are not listed: {error.message}", err=True)
+            brought = []
+        return [*COMMANDS, *brought]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; a plugin's gets the settings as ``click.pass_obj``."""
+        if cmd_name in COMMANDS:
+            module, _, attribute = COMMANDS[cmd_name].partition(":")
+            command: click.Command = getattr(import_module(module), attribute)
+            return command
+        setup = _setup(ctx)
+        ctx.obj = setup.settings
+        return next((command for command in setup.registry.commands if command.name == cmd_name), None)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of our tree becomes one message and exit status 1."""
+        try:
+            return super().invoke(ctx)
+        except MlxpError as error:
+            click.echo(f"mlxp: {error.message}", err=True)
+            ctx.exit(1)
+
+
+def _setup(ctx: click.Context) -> Setup:
+    if _SETUP not in ctx.meta:
+        ctx.meta[_SETUP] = set_up_here(plugin_flags((), (), skip_broken=True), None)
+    setup: Setup = ctx.meta[_SETUP]
+    return setup
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="mlxp")
+def mlxp() -> None:
+    """Serve large language models on MLX."""
+
+
+def run() -> None:
+    """Run ``mlxp`` with the arguments of this process, and exit."""
+    mlxp(prog_name="mlxp")
