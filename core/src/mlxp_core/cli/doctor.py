@@ -19,7 +19,7 @@ from mlxp_core.cli.checks import (
     plugin_findings,
     python_finding,
 )
-from mlxp_core.cli.options import plugin_flags, plugin_options, set_up_here
+from mlxp_core.cli.selection import plugin_flags, plugin_options, set_up_here
 from mlxp_core.errors import SetupError
 
 _MARKS = {"ok": "[green]ok[/]     ", "warning": "[yellow]warning[/]", "wrong": "[red]wrong[/]  "}

@@ -6,7 +6,7 @@ from typing import Any
 import rich_click as click
 
 from mlxp_core import __version__
-from mlxp_core.cli.options import plugin_flags, set_up_here
+from mlxp_core.cli.selection import plugin_flags, set_up_here
 from mlxp_core.errors import MlxpError, SetupError
 from mlxp_core.plugins import Setup
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mlxp_core.cli.options import plugin_flags, plugin_options, set_up_here
+from mlxp_core.cli.selection import plugin_flags, plugin_options, set_up_here
 from mlxp_core.contracts import PluginReport
 
 _COLOURS = {"on": "green", "off": "dim", "broken": "red"}
