@@ -96,6 +96,7 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
         need: configuration and bytes per stored value -> bytes, by arithmetic (unquantized).
         tool_format, thinking_format, vision_tower: names of registered formats.
         lora_targets: last components of module paths that adapters may attach to.
+        float32: endings of parameter names that are float32 whatever type the other weights are served in.
     """
 
     name: str
@@ -110,3 +111,4 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
     thinking_format: str | None = None
     vision_tower: str | None = None
     lora_targets: tuple[str, ...] = ()
+    float32: tuple[str, ...] = ()
