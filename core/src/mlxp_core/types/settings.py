@@ -15,6 +15,10 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         keep_alive_s: longest silence on a stream before a keep-alive is sent.
         grace_s: how long running requests may go on after a stop signal.
         strict: refuse unknown request fields instead of warning.
+        api_keys: when not empty, every request but a health check must carry one of them.
+        allowed_hosts: further names that the ``Host`` header may carry while a loopback address is bound.
+        cors_origins: origins of web pages that may call this server, such as ``http://localhost:3000``.
+        insecure_public: allow an address that others can reach without an API key.
     """
 
     host: str = "127.0.0.1"
@@ -23,6 +27,10 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     keep_alive_s: float = 10.0
     grace_s: float = 10.0
     strict: bool = False
+    api_keys: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    insecure_public: bool = False
 
 
 class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

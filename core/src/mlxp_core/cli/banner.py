@@ -1,0 +1,45 @@
+"""What ``mlxp serve`` says when it is ready: the model, the address, what can be asked, and how to ask."""
+
+import socket
+from collections.abc import Iterable, Mapping
+
+from mlxp_core import __version__
+from mlxp_core.contracts import WireProtocol
+from mlxp_core.types import ServerSettings
+
+CHAT = "/v1/chat/completions"
+QUESTION = '{"messages": [{"role": "user", "content": "Hello"}]}'
+EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  # compared with, not bound
+
+
+def banner(model: str, url: str, protocols: Mapping[str, WireProtocol], settings: ServerSettings) -> str:
+    """Return the lines to print.
+
+    Args:
+        model: the model's name.
+        url: where the server answers.
+        protocols: those that are on, by name.
+        settings: of the server.
+    """
+    return "\n".join(
+        [
+            f"mlxp {__version__} serves {model} at {url}",
+            f"protocols: {', '.join(protocols) or 'none'}",
+            f"try: {_example(url, protocols.values(), keyed=bool(settings.api_keys))}",
+        ]
+    )
+
+
+def address(host: str, sock: socket.socket) -> str:
+    """Return the URL of a listening socket, with a host that a browser can open."""
+    port = sock.getsockname()[1]
+    name = "127.0.0.1" if host in EVERYWHERE else host
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _example(url: str, protocols: Iterable[WireProtocol], *, keyed: bool) -> str:
+    paths = {endpoint.path for protocol in protocols for endpoint in protocol.endpoints}
+    key = ' -H "authorization: Bearer $KEY"' if keyed else ""
+    if CHAT in paths:
+        return f"curl {url}{CHAT}{key} -H 'content-type: application/json' -d '{QUESTION}'"
+    return f"curl {url}/v1{key}"

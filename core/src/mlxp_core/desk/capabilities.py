@@ -1,0 +1,154 @@
+"""What a model and the plugins cannot do is refused by name, before any work."""
+
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+import msgspec
+
+from mlxp_core.contracts import ConstraintKind, SamplerStage, ToolFormat
+from mlxp_core.errors import BadRequest
+from mlxp_core.types import (
+    GenerateRequest,
+    ImageBytes,
+    ImageUrl,
+    Message,
+    ModelInfo,
+    OutputShape,
+    Part,
+    Result,
+)
+
+MOST_CHOICES = 8
+MOST_SCORES = 20
+
+
+class Offer(Protocol):
+    """What plugins brought, as far as a request may ask for it by name; the registry fits."""
+
+    @property
+    def sampler_stages(self) -> Mapping[str, SamplerStage]:
+        """Further sampler stages."""
+        ...
+
+    @property
+    def constraints(self) -> Mapping[str, ConstraintKind]:
+        """Kinds of structured output."""
+        ...
+
+
+def check(request: GenerateRequest, model: ModelInfo, offer: Offer, tools: ToolFormat | None) -> OutputShape:
+    """Return the shape that the answer must have, or refuse the request.
+
+    Args:
+        request: as the client sent it.
+        model: the model that will answer.
+        offer: what the plugins brought.
+        tools: the tool format of the model's family, where it has one.
+
+    Raises:
+        BadRequest: names the field and what there is instead.
+    """
+    _check_numbers(request, model)
+    _check_prompt(request, model)
+    _check_stages(request, offer.sampler_stages)
+    _check_tools(request, model)
+    shape = _forced_call(request, tools) or request.output
+    if shape.kind != "text" and shape.kind not in offer.constraints:
+        there = ", ".join(sorted(offer.constraints)) or "none"
+        raise BadRequest(
+            f"no plugin holds an answer to the shape {shape.kind!r}; installed: {there}",
+            param="tool_choice" if shape is not request.output else "response_format",
+        )
+    return shape
+
+
+def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
+    if request.max_tokens is not None and request.max_tokens < 1:
+        raise BadRequest(f"max_tokens must be at least 1, not {request.max_tokens}", param="max_tokens")
+    if not 1 <= request.choices <= MOST_CHOICES:
+        raise BadRequest(
+            f"a request may ask for 1 to {MOST_CHOICES} choices, not {request.choices}", param="n"
+        )
+    if request.top_scores is not None and not 0 <= request.top_scores <= MOST_SCORES:
+        raise BadRequest(
+            f"log-probabilities come for 0 to {MOST_SCORES} rivals, not {request.top_scores}",
+            param="top_logprobs",
+        )
+    for token in request.sampling.logit_bias:
+        if not 0 <= token < model.vocabulary:
+            raise BadRequest(
+                f"logit_bias names token {token}; {model.id} has 0 to {model.vocabulary - 1}",
+                param="logit_bias",
+            )
+
+
+def _check_prompt(request: GenerateRequest, model: ModelInfo) -> None:
+    if isinstance(request.prompt, str):
+        return
+    messages = [item for item in request.prompt if isinstance(item, Message)]
+    for token in request.prompt if not messages else ():
+        if not 0 <= cast("int", token) < model.vocabulary:
+            raise BadRequest(
+                f"the prompt has token {token}; {model.id} has 0 to {model.vocabulary - 1}", param="prompt"
+            )
+    if messages and not model.capabilities.chat:
+        raise BadRequest(
+            f"{model.id} has no chat template, so it cannot take messages; send a plain prompt",
+            param="messages",
+        )
+    for message in messages:
+        for part in message.parts:
+            _check_part(part, model)
+
+
+def _check_part(part: Part, model: ModelInfo) -> None:
+    match part:
+        case Result(parts=inner):
+            for piece in inner:
+                _check_part(piece, model)
+        case ImageBytes() | ImageUrl() if not model.capabilities.vision:
+            raise BadRequest(f"{model.id} cannot see; leave images out", param="messages")
+        case ImageUrl():
+            raise BadRequest(
+                "this server fetches no images; send them inside the request, as data: URLs", param="messages"
+            )
+
+
+def _check_stages(request: GenerateRequest, stages: Mapping[str, SamplerStage]) -> None:
+    for name, body in request.sampling.stages.items():
+        if name not in stages:
+            there = ", ".join(sorted(stages)) or "none"
+            raise BadRequest(f"no plugin brings the sampler stage {name!r}; installed: {there}", param=name)
+        try:
+            msgspec.json.decode(body, type=stages[name].params)
+        except msgspec.MsgspecError as error:
+            raise BadRequest(f"settings of the sampler stage {name!r}: {error}", param=name) from error
+
+
+def _check_tools(request: GenerateRequest, model: ModelInfo) -> None:
+    choice = request.tool_choice
+    if choice.mode == "none":
+        return
+    if request.tools and not model.capabilities.tools:
+        raise BadRequest(f"{model.id} has no format for tool calls; leave tools out", param="tools")
+    if choice.mode == "auto":
+        return
+    names = [tool.name for tool in request.tools]
+    if not names:
+        raise BadRequest("tool_choice asks for a call, and tools is empty", param="tool_choice")
+    if choice.mode == "one" and choice.name not in names:
+        raise BadRequest(
+            f"tool_choice names {choice.name!r}; the request's tools are {', '.join(names)}",
+            param="tool_choice",
+        )
+
+
+def _forced_call(request: GenerateRequest, tools: ToolFormat | None) -> OutputShape | None:
+    """Return the shape that makes the model call a tool, if it must."""
+    if request.tool_choice.mode in {"auto", "none"}:
+        return None
+    if tools is None or tools.grammar is None:
+        raise BadRequest(
+            "this model cannot be made to call a tool; use tool_choice auto or none", param="tool_choice"
+        )
+    return tools.grammar(request.tools, request.tool_choice)

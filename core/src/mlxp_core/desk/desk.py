@@ -1,0 +1,244 @@
+"""Where a request becomes a ticket: choose the model, fill in defaults, refuse, prepare, queue."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from mlxp_core import __version__
+from mlxp_core.contracts import Constraint, PluginReport, ProtocolReport, Services, Settings, ToolFormat
+from mlxp_core.desk import capabilities, catalogue, defaults
+from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
+from mlxp_core.desk.ticket import Ticket
+from mlxp_core.engine import Order
+from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
+from mlxp_core.types import (
+    Catalogue,
+    EngineSettings,
+    EngineStats,
+    GenerateRequest,
+    GenerationSettings,
+)
+
+if TYPE_CHECKING:
+    from mlxp_core.prompting import Prompt
+    from mlxp_core.reading import Reader
+
+RETRY_AFTER = (("retry-after", "1"),)
+MOST_WORKERS = 4
+
+
+class Prepared(NamedTuple):
+    """A request that is ready to be queued."""
+
+    request: GenerateRequest
+    prompt: Prompt
+    choices: list[tuple[Reader, Constraint | None]]
+    """What reads each choice, and what holds it to a shape."""
+
+
+class Desk(Services):
+    """The running server, as protocols and plugins see it. Belongs to the event-loop thread."""
+
+    def __init__(
+        self,
+        engine: EngineFace,
+        frontends: Mapping[str, FrontendFace],
+        registry: RegistryFace,
+        settings: Settings,
+        *,
+        aliases: Mapping[str, str] | None = None,
+        draw_seed: Callable[[], int] = lambda: secrets.randbits(32),
+    ) -> None:
+        """Open a desk.
+
+        Args:
+            engine: takes the orders.
+            frontends: model id -> its half without arrays; the first is the default model.
+            registry: what the plugins brought.
+            settings: all of them.
+            aliases: further names of models.
+            draw_seed: where seeds come from when a request has none.
+        """
+        self.settings = settings
+        self.version = __version__
+        self._engine = engine
+        self._frontends = frontends
+        self._registry = registry
+        self._catalogue = Catalogue(
+            models=tuple(frontend.info for frontend in frontends.values()), aliases=dict(aliases or {})
+        )
+        self._draw_seed = draw_seed
+        self._tickets: dict[str, Ticket] = {}
+        self._preparing = 0
+        self._ticket_ended = asyncio.Event()
+        self._stopping = False
+        self._workers = ThreadPoolExecutor(min(MOST_WORKERS, os.cpu_count() or 1), "mlxp-prepare")
+        self._generation = settings.section(GenerationSettings)
+        self._queue = settings.section(EngineSettings).queue
+
+    def catalogue(self) -> Catalogue:
+        """Return the models and adapters on offer now."""
+        return self._catalogue
+
+    def stats(self) -> EngineStats:
+        """Return the engine's last snapshot; ``stopping`` as soon as no more requests are taken."""
+        stats = self._engine.stats()
+        return replace(stats, state="stopping") if self._stopping and stats.state == "ready" else stats
+
+    def plugins(self) -> tuple[PluginReport, ...]:
+        """Return every plugin found, in name order."""
+        return self._registry.reports()
+
+    def protocols(self) -> tuple[ProtocolReport, ...]:
+        """Return every protocol that is on."""
+        return tuple(
+            ProtocolReport(
+                name=protocol.name,
+                paths=tuple(f"{endpoint.method} {endpoint.path}" for endpoint in protocol.endpoints),
+                fields={field.name: field.treatment for field in protocol.fields},
+            )
+            for protocol in self._registry.protocols.values()
+        )
+
+    async def generate(self, request: GenerateRequest, *, protocol: str = "") -> Ticket:
+        """Check, prepare and queue a request.
+
+        Args:
+            request: what is asked.
+            protocol: which API surface asks; for the record.
+
+        Raises:
+            BadRequest: it asks for what is not there, or does not fit the context.
+            UnknownModel: several models are on offer, and not this one.
+            Busy: too many requests wait already.
+            Unavailable: the server is stopping, or the engine is lost.
+        """
+        self._check_open(request.id)
+        model = catalogue.choose(self._catalogue, request.model)
+        catalogue.check_adapters(self._catalogue, request.adapters)
+        shape = capabilities.check(request, model, self._registry, self._tool_format(model.family))
+        request = defaults.fill(
+            replace(request, output=shape), settings=self._generation, model=model, seed=self._draw_seed()
+        )
+        self._preparing += 1
+        try:
+            loop = asyncio.get_running_loop()
+            prepared = await loop.run_in_executor(self._workers, self._prepare, request)
+        finally:
+            self._preparing -= 1
+        self._check_open(request.id)
+        return self._submit(prepared, protocol)
+
+    def cancel(self, request_id: str) -> bool:
+        """Cancel a request by id; false when none is running under it."""
+        ticket = self._tickets.get(request_id)
+        if ticket is not None:
+            ticket.cancel()
+        return ticket is not None
+
+    async def drain(self, grace_s: float) -> None:
+        """Take no more requests; give the running ones ``grace_s`` seconds, then cancel them."""
+        self._stopping = True
+        try:
+            await asyncio.wait_for(self._all_ended(), grace_s)
+        except TimeoutError:
+            for ticket in list(self._tickets.values()):
+                ticket.cancel()
+
+    def start(self, post: Callable[[Callable[[], None]], object]) -> None:
+        """Start the engine; ``post`` runs a function on the event-loop thread."""
+        self._engine.start(post)
+
+    def stop(self) -> None:
+        """Stop the engine and the worker threads, ending what still runs. Blocks; may be called from any thread."""
+        self._stopping = True
+        self._workers.shutdown(wait=False, cancel_futures=True)
+        self._engine.stop(0.0)
+
+    def _check_open(self, request_id: str) -> None:
+        if self._stopping:
+            raise Unavailable("the server is stopping", headers=RETRY_AFTER)
+        if self._preparing >= self._queue:
+            raise Busy(
+                f"{self._preparing} requests are being prepared already; try again", headers=RETRY_AFTER
+            )
+        if request_id in self._tickets:
+            raise BadRequest(
+                f"a request with the id {request_id!r} is running; ids must be unique", param="id"
+            )
+
+    def _tool_format(self, family: str) -> ToolFormat | None:
+        brought = self._registry.families.get(family)
+        name = brought.tool_format if brought is not None else None
+        return self._registry.tool_formats.get(name) if name is not None else None
+
+    def _prepare(self, request: GenerateRequest) -> Prepared:
+        """Do what takes time and needs no arrays. Runs on a worker thread."""
+        frontend = self._frontends[request.model]
+        prompt = frontend.prepare(request)
+        length = defaults.answer_length(
+            request.max_tokens,
+            prompt=len(prompt.tokens),
+            usual=self._generation.max_tokens,
+            model=frontend.info,
+        )
+        request = replace(request, max_tokens=length)
+        choices = [
+            (frontend.reader(request, prompt, choice), self._constraint(request, frontend))
+            for choice in range(request.choices)
+        ]
+        return Prepared(request, prompt, choices)
+
+    def _constraint(self, request: GenerateRequest, frontend: FrontendFace) -> Constraint | None:
+        shape = request.output
+        if shape.kind == "text":
+            return None
+        return self._registry.constraints[shape.kind].compile(shape.body, frontend.tokenizer)
+
+    def _submit(self, prepared: Prepared, protocol: str) -> Ticket:
+        request = prepared.request
+        ticket = Ticket(
+            request.id,
+            request.choices,
+            leave=lambda: self._engine.cancel(request.id),
+            close=lambda: self._forget(request.id),
+        )
+        self._tickets[request.id] = ticket
+        try:
+            self._engine.submit(_orders(prepared, protocol, ticket))
+        except MlxpError:
+            self._forget(request.id)
+            raise
+        return ticket
+
+    def _forget(self, request_id: str) -> None:
+        del self._tickets[request_id]
+        self._ticket_ended.set()
+
+    async def _all_ended(self) -> None:
+        while self._tickets:
+            self._ticket_ended.clear()
+            await self._ticket_ended.wait()
+
+
+def _orders(prepared: Prepared, protocol: str, ticket: Ticket) -> list[Order]:
+    return [
+        Order(
+            request=prepared.request,
+            prompt=prepared.prompt,
+            reader=reader,
+            model=prepared.request.model,
+            sink=ticket.take,
+            choice=choice,
+            protocol=protocol,
+            constraint=constraint,
+        )
+        for choice, (reader, constraint) in enumerate(prepared.choices)
+    ]

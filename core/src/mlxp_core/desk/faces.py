@@ -1,0 +1,97 @@
+"""What the desk needs of its neighbours, no more; their classes and the kit's stand-ins both fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from mlxp_core.contracts import ModelFamily, PluginReport, ToolFormat, Vocabulary, WireProtocol
+from mlxp_core.desk.capabilities import Offer
+from mlxp_core.engine import Order
+from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, RequestRecord
+
+if TYPE_CHECKING:
+    from mlxp_core.prompting import Prompt
+    from mlxp_core.reading import Reader
+
+
+class EngineFace(Protocol):
+    """The engine, as others see it."""
+
+    def start(self, post: Callable[[Callable[[], None]], object]) -> None:
+        """Start; ``post`` runs a function on the event-loop thread."""
+        ...
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        """Take all orders of one request, or none; raises ``Busy`` or ``Unavailable``."""
+        ...
+
+    def cancel(self, request_id: str) -> bool:
+        """End a request early; false when it is not there."""
+        ...
+
+    def stop(self, grace_s: float) -> None:
+        """Stop; blocks until the thread has ended."""
+        ...
+
+    def stats(self) -> EngineStats:
+        """Return the last snapshot."""
+        ...
+
+
+class FrontendFace(Protocol):
+    """A model's half without arrays. Its methods may run on any thread."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What anyone may know of the model."""
+        ...
+
+    @property
+    def tokenizer(self) -> Vocabulary:
+        """What a constraint may know of the tokenizer."""
+        ...
+
+    def prepare(self, request: GenerateRequest) -> Prompt:
+        """Render and tokenize; raises ``BadRequest``."""
+        ...
+
+    def reader(self, request: GenerateRequest, prompt: Prompt, choice: int) -> Reader:
+        """Return what will read one choice's tokens."""
+        ...
+
+
+class ObserversFace(Protocol):
+    """Whom to tell when a choice has ended."""
+
+    def request_finished(self, record: RequestRecord) -> None:
+        """Tell every observer; never raises."""
+        ...
+
+
+class RegistryFace(Offer, Protocol):
+    """What plugins brought."""
+
+    @property
+    def families(self) -> Mapping[str, ModelFamily]:
+        """Model families by name."""
+        ...
+
+    @property
+    def tool_formats(self) -> Mapping[str, ToolFormat]:
+        """Tool formats by name."""
+        ...
+
+    @property
+    def protocols(self) -> Mapping[str, WireProtocol]:
+        """API surfaces by name."""
+        ...
+
+    @property
+    def observers(self) -> ObserversFace:
+        """The observers."""
+        ...
+
+    def reports(self) -> tuple[PluginReport, ...]:
+        """Return every plugin found."""
+        ...

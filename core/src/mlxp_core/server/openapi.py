@@ -1,0 +1,96 @@
+"""The OpenAPI document: every protocol's paths with the schemas that its endpoints name.
+
+Bodies are decoded by protocols, so Litestar cannot see their types; the document is made from ``accepts`` and
+``returns`` and joined to what Litestar says of plugins' own routes. It is served at ``/schema/openapi.json``.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from litestar.openapi.config import OpenAPIConfig
+from litestar.openapi.plugins import OpenAPIRenderPlugin
+
+from mlxp_core import __version__
+from mlxp_core.contracts import Endpoint, Query, WireProtocol
+from mlxp_core.server.request_id import HttpRequest
+
+PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+Document = dict[str, Any]
+"""A piece of the document; JSON leaves here."""
+
+
+def document(protocols: Iterable[WireProtocol]) -> Document:
+    """Return ``paths`` and ``components`` for the endpoints of these protocols."""
+    pairs = [(protocol, endpoint) for protocol in protocols for endpoint in protocol.endpoints]
+    types = {
+        kind for _, endpoint in pairs for kind in (endpoint.accepts, endpoint.returns) if kind is not None
+    }
+    ordered = sorted(types, key=lambda kind: (kind.__qualname__, kind.__module__))
+    schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
+    schema_of = dict(zip(ordered, schemas, strict=True))
+    paths: Document = {}
+    for protocol, endpoint in pairs:
+        item = paths.setdefault(PARAMETER.sub(r"{\1}", endpoint.path), {})
+        item[endpoint.method.lower()] = _operation(protocol, endpoint, schema_of)
+    return {"paths": paths, "components": {"schemas": components}}
+
+
+def config(protocols: Iterable[WireProtocol]) -> OpenAPIConfig:
+    """Return Litestar's configuration with our document joined in."""
+    return OpenAPIConfig(
+        title="mlxp",
+        version=__version__,
+        path="/schema",
+        render_plugins=[_Joined(document(protocols))],
+    )
+
+
+class _Joined(OpenAPIRenderPlugin):
+    """Renders Litestar's document together with ours."""
+
+    def __init__(self, ours: Document) -> None:
+        super().__init__(path="/openapi.json", media_type="application/json")  # type: ignore[arg-type]  # any media type works
+        self._ours = ours
+
+    def render(self, request: HttpRequest, openapi_schema: Document) -> bytes:
+        """Return the document as JSON."""
+        theirs = openapi_schema.get("components", {})
+        schemas = {**theirs.get("schemas", {}), **self._ours["components"]["schemas"]}
+        joined = {
+            **openapi_schema,
+            "paths": {**openapi_schema.get("paths", {}), **self._ours["paths"]},
+            "components": {**theirs, "schemas": schemas},
+        }
+        return self.render_json(request, joined)
+
+
+def _operation(
+    protocol: WireProtocol, endpoint: Endpoint | Query, schema_of: Mapping[type[msgspec.Struct], Document]
+) -> Document:
+    words = [word for word in re.split(r"\W+", PARAMETER.sub(r"by_\1", endpoint.path)) if word]
+    content: Document = {"application/json": {"schema": schema_of[endpoint.returns]}}
+    match endpoint:
+        case Endpoint():
+            content["text/event-stream"] = {"schema": {"type": "string"}}
+    operation: Document = {
+        "operationId": "_".join([endpoint.method.lower(), *words]),
+        "summary": endpoint.summary,
+        "tags": [protocol.name],
+        "responses": {
+            "200": {"description": "The answer", "content": content},
+            "default": {"description": "An error in this protocol's own shape"},
+        },
+    }
+    if names := PARAMETER.findall(endpoint.path):
+        operation["parameters"] = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
+        ]
+    if endpoint.accepts is not None:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": schema_of[endpoint.accepts]}},
+        }
+    return operation
