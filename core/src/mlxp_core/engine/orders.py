@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -69,7 +69,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     folder: ModelFolder
     family: ModelFamily
     config: FamilyConfig
-    dtype: str = "auto"
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     progress: Callable[[int, int], object] | None = None
 
 

@@ -106,13 +106,12 @@ class Sequence:
         return said
 
     def cancel(self, now_s: float) -> list[Event]:
-        """End as cancelled, saying what was held back. One that never held a row says so in one breath."""
-        started = self.begin(now_s) if self._began_s is None else []
-        return started + self._cut("cancelled", now_s)
+        """End as cancelled, saying what was held back."""
+        return self._cut("cancelled", now_s)
 
     def fail(self, fault: MlxpError, now_s: float) -> list[Event]:
         """End with a fault. The reader is not asked: it may be what failed."""
-        self._end(fault.code, fault.message, now_s)
+        self._end("failed", fault.message, now_s)
         return [Failed(fault.code, fault.message, fault.status, choice=self.order.choice)]
 
     def record(self) -> RequestRecord:

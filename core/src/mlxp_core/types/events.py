@@ -2,7 +2,7 @@
 
 The grammar of one choice: ``Started Prefilled* (delta | call | Scored)* (Finished | Failed)``, where a call is
 ``CallStarted CallDelta* (CallDone | CallBroken)`` and calls never interleave. Nothing follows the last event. A choice
-that fails before it holds a row says ``Failed`` and nothing else.
+that ends before it holds a row says ``Failed`` or ``Finished`` with ``cancelled``, and nothing else.
 ``choice`` numbers the independent answers of one request; events of different choices may interleave.
 """
 

@@ -1,0 +1,292 @@
+"""An engine without a model: it has the engine's face and plays scripts through the real sinks.
+
+It has no thread and no clock. Each turn plays one piece of every script that can go on and posts the next turn, so
+that scripts advance with the event loop, one piece a turn, always in the same order.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from typing import Final
+
+from msgspec.structs import replace
+
+from mlxp_core.engine import Order
+from mlxp_core.errors import Busy, MlxpError, Unavailable
+from mlxp_core.types import (
+    CallBroken,
+    CallDone,
+    CallStarted,
+    EngineStats,
+    Event,
+    Failed,
+    Finished,
+    Prefilled,
+    Reason,
+    RequestRecord,
+    Started,
+    Timing,
+    Usage,
+)
+
+
+class Pause(Enum):
+    """What a script may hold besides events, tokens and errors."""
+
+    HOLD = "hold"
+
+
+HOLD: Final = Pause.HOLD
+"""Wait here until ``ScriptedEngine.release``."""
+
+Piece = Event | int | MlxpError | Pause
+"""An event to say, a token for the order's reader, an error to fail with, or ``HOLD``."""
+
+
+class ScriptedEngine:
+    """Plays ``script`` for every order.
+
+    Events are said as they are, but for what belongs to the order: the choice, and in ``Started`` request, model and
+    seed. Tokens go through the order's own reader; a script of tokens needs no ``Started`` and no end: when it runs
+    out, or at ``max_tokens``, the answer ends with ``length``.
+
+    Attributes:
+        orders: all that were ever submitted.
+        cancelled: request ids that were cancelled while they ran.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[Piece] | Callable[[Order], Iterable[Piece]],
+        *,
+        places: int | None = None,
+        loading: bool = False,
+        on_record: Callable[[RequestRecord], object] = lambda _: None,
+    ) -> None:
+        """Make an engine.
+
+        Args:
+            script: for all orders, or made for each.
+            places: most choices in the house; beyond it ``Busy``.
+            loading: begin in state ``loading``, where orders wait until ``load``.
+            on_record: told of each choice that ended.
+        """
+        pieces = script if callable(script) else tuple(script)
+        self._script = pieces if callable(pieces) else lambda _: pieces
+        self._places = places
+        self._on_record = on_record
+        self._post: Callable[[Callable[[], None]], object] | None = None
+        self._plays: list[_Play] = []
+        self._turn_posted = False
+        self._stats = EngineStats(state="loading" if loading else "ready")
+        self.orders: list[Order] = []
+        self.cancelled: list[str] = []
+
+    def start(self, post: Callable[[Callable[[], None]], object]) -> None:
+        """Begin; ``post`` runs a call on the event-loop thread."""
+        self._post = post
+
+    def wait_ready(self, timeout_s: float | None = None) -> bool:
+        """Say at once whether loading is over, however long one would wait; raises if the engine is lost."""
+        if self._stats.state == "lost":
+            raise Unavailable(f"the engine is lost ({self._stats.fault}) and not waited for, {timeout_s=}")
+        return self._stats.state != "loading"
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        """Take the choices of one request; raises ``Busy`` and ``Unavailable`` as the real one does."""
+        if self._post is None or self._stats.state in {"stopping", "lost"}:
+            raise Unavailable(f"the engine takes no requests; its state is {self._stats.state!r}")
+        if self._places is not None and self._plays and len(self._plays) + len(orders) > self._places:
+            raise Busy(
+                f"all {self._places} places are taken; try again in 1 s", headers=(("Retry-After", "1"),)
+            )
+        self.orders += orders
+        self._plays += [_Play(order, self._script(order)) for order in orders]
+        self._go_on()
+
+    def cancel(self, request_id: str) -> bool:
+        """End the choices of a request, at its turn; false if there are none."""
+        plays = [play for play in self._plays if play.order.request.id == request_id]
+        for play in plays:
+            play.cut = play.cut or "cancelled"
+        if plays:
+            self.cancelled.append(request_id)
+            self._go_on()
+        return bool(plays)
+
+    def stop(self, grace_s: float) -> None:
+        """Take nothing new; without grace, cancel what runs. Does not wait for the turns to come."""
+        self._stats = replace(self._stats, state="stopping")
+        if grace_s <= 0:
+            for play in self._plays:
+                play.cut = play.cut or "cancelled"
+        self._go_on()
+
+    def stats(self) -> EngineStats:
+        """Return how it is now."""
+        loading = self._stats.state == "loading"
+        here = len(self._plays)
+        return replace(self._stats, waiting=here if loading else 0, running=0 if loading else here)
+
+    def load(self) -> None:
+        """End the state ``loading``."""
+        self._stats = replace(self._stats, state="ready")
+        self._go_on()
+
+    def lose(self, fault: str) -> None:
+        """Die: every choice fails, and nothing new is taken."""
+        self._stats = replace(self._stats, state="lost", fault=fault)
+        for play in self._plays:
+            play.cut = Unavailable(f"the engine is lost ({fault}); the server must be restarted")
+        self._go_on()
+
+    def release(self, request_id: str | None = None) -> None:
+        """Let scripts go on that hold now: those of one request, or all."""
+        for play in self._plays:
+            if request_id in {None, play.order.request.id}:
+                play.holding = False
+        self._go_on()
+
+    @property
+    def holding(self) -> tuple[str, ...]:
+        """Return the requests that hold now."""
+        return tuple(play.order.request.id for play in self._plays if play.holding)
+
+    def _go_on(self) -> None:
+        """Post a turn, unless one is under way or nothing can move."""
+        movable = any(self._can_move(play) for play in self._plays)
+        if self._post is not None and movable and not self._turn_posted:
+            self._turn_posted = True
+            self._post(self._turn)
+
+    def _can_move(self, play: "_Play") -> bool:
+        return play.cut is not None or not (play.holding or self._stats.state == "loading")
+
+    def _turn(self) -> None:
+        self._turn_posted = False
+        self._stats = replace(self._stats, steps=self._stats.steps + 1)
+        for play in [play for play in self._plays if self._can_move(play)]:
+            events = play.next_events()
+            if play.record is not None:
+                self._plays.remove(play)
+                self._count(play.record)
+            if events:
+                play.order.sink(events)
+            if play.record is not None:
+                self._on_record(play.record)
+        self._go_on()
+
+    def _count(self, record: RequestRecord) -> None:
+        stats = self._stats
+        failed = record.error is not None
+        cancelled = record.reason == "cancelled"
+        self._stats = replace(
+            stats,
+            prompt_tokens=stats.prompt_tokens + record.usage.prompt,
+            completion_tokens=stats.completion_tokens + record.usage.completion,
+            failed=stats.failed + failed,
+            cancelled=stats.cancelled + cancelled,
+            finished=stats.finished + (not failed and not cancelled),
+        )
+
+
+class _Play:
+    """One order's script, and how far it is."""
+
+    def __init__(self, order: Order, script: Iterable[Piece]) -> None:
+        self.order = order
+        self.holding = False
+        self.cut: MlxpError | Reason | None = None
+        self.record: RequestRecord | None = None
+        self._pieces = iter(script)
+        self._started = False
+        self._fed = 0
+        self._open_call: int | None = None
+
+    def next_events(self) -> list[Event]:
+        """Play one piece and return what is to be said."""
+        if self.cut is not None:
+            return self._end_early(self.cut)
+        match next(self._pieces, None):
+            case None:
+                return self._begin() + self._end_early("length")
+            case Pause.HOLD:
+                self.holding = True
+                return []
+            case MlxpError() as fault:
+                return self._end_early(fault)
+            case int(token):
+                return self._begin() + self._feed(token)
+            case event:
+                return self._say(event)
+
+    def _begin(self) -> list[Event]:
+        """Say what comes before the first token, if nothing was said yet."""
+        if self._started:
+            return []
+        total = len(self.order.prompt.tokens)
+        choice = self.order.choice
+        return [*self._say(Started("", "")), Prefilled(total, total, choice=choice)]
+
+    def _say(self, event: Event) -> list[Event]:
+        choice = self.order.choice
+        match event:
+            case Started():
+                self._started = True
+                request = self.order.request
+                return [Started(request.id, request.model, seed=self._seed, choice=choice)]
+            case CallStarted(index):
+                self._open_call = index
+            case CallDone() | CallBroken():
+                self._open_call = None
+            case Finished(reason, usage):
+                self._remember(reason, usage)
+            case Failed(_, message):
+                self._remember("failed", self._usage(), message)
+        return [replace(event, choice=choice)]
+
+    def _feed(self, token: int) -> list[Event]:
+        reader = self.order.reader
+        said = reader.feed(token)
+        self._fed += 1
+        if reader.end is not None:
+            return said + self._finish(reader.end.reason, reader.end.stop)
+        if self._fed >= (self.order.request.max_tokens or 1):
+            return said + self._end_early("length")
+        return said
+
+    def _end_early(self, cut: MlxpError | Reason) -> list[Event]:
+        match cut:
+            case MlxpError() as fault:
+                return self._say(Failed(fault.code, fault.message, fault.status))
+            case reason if self._fed:
+                said, end = self.order.reader.finish(reason)
+                return said + self._finish(end.reason, end.stop)
+            case reason:
+                broken = [] if self._open_call is None else self._say(CallBroken(self._open_call, "", "cut"))
+                return broken + self._finish(reason, None)
+
+    def _finish(self, reason: Reason, stop: str | None) -> list[Event]:
+        warnings = tuple(self.order.reader.warnings) if self._fed else ()
+        return self._say(Finished(reason, self._usage(), Timing(), stop, warnings))
+
+    def _usage(self) -> Usage:
+        prompt = len(self.order.prompt.tokens) if self._started else 0
+        thinking = self.order.reader.thinking_tokens if self._fed else 0
+        return Usage(prompt=prompt, completion=self._fed, thinking=thinking)
+
+    def _remember(self, reason: str, usage: Usage, error: str | None = None) -> None:
+        self.record = RequestRecord(
+            request_id=self.order.request.id,
+            protocol=self.order.protocol,
+            model=self.order.model,
+            usage=usage,
+            timing=Timing(),
+            reason=reason,
+            seed=self._seed,
+            error=error,
+            choice=self.order.choice,
+        )
+
+    @property
+    def _seed(self) -> int:
+        return (self.order.request.sampling.seed or 0) + self.order.choice
