@@ -1,0 +1,53 @@
+"""Tokens to events: text, thinking, tool calls, stop strings. Public: formats are built from these pieces."""
+
+from mlxp_core.reading.block import CallBlock
+from mlxp_core.reading.calls import CallReader, random_call_id
+from mlxp_core.reading.detokenize import Detokenizer, TokenTable
+from mlxp_core.reading.elements import ElementText
+from mlxp_core.reading.json_call import JsonCall
+from mlxp_core.reading.ledger import RawScore
+from mlxp_core.reading.reader import End, Reader
+from mlxp_core.reading.scanner import MarkerScanner, might_begin, overlap
+from mlxp_core.reading.schema import Types, is_text, parameter_types
+from mlxp_core.reading.stops import StopScanner
+from mlxp_core.reading.tagged import (
+    ATTRIBUTE_TAGS,
+    EQUALS_TAGS,
+    Tag,
+    TaggedCall,
+    TagStyle,
+    attribute_tag,
+    equals_tag,
+)
+from mlxp_core.reading.values import ArgumentWriter, object_json, quoted, value_json
+
+__all__ = [
+    "ATTRIBUTE_TAGS",
+    "EQUALS_TAGS",
+    "ArgumentWriter",
+    "CallBlock",
+    "CallReader",
+    "Detokenizer",
+    "ElementText",
+    "End",
+    "JsonCall",
+    "MarkerScanner",
+    "RawScore",
+    "Reader",
+    "StopScanner",
+    "Tag",
+    "TagStyle",
+    "TaggedCall",
+    "TokenTable",
+    "Types",
+    "attribute_tag",
+    "equals_tag",
+    "is_text",
+    "might_begin",
+    "object_json",
+    "overlap",
+    "parameter_types",
+    "quoted",
+    "random_call_id",
+    "value_json",
+]
