@@ -122,7 +122,7 @@ def _from_index(folder: Path) -> dict[str, StoredTensor]:
         raise ModelFolderError(f"{where(folder / INDEX)} has no weight_map, which says where each tensor is")
     files: dict[str, dict[str, StoredTensor]] = {}
     for name, file in places.items():
-        if not isinstance(file, str) or Path(file).name != file:
+        if not isinstance(file, str) or not file or Path(file).name != file:
             raise ModelFolderError(
                 f"{where(folder / INDEX)}: {file!r} is no name of a file in the same folder"
             )

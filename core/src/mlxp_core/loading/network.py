@@ -1,0 +1,179 @@
+"""The half of a model that has arrays: the network with its weights. Engine thread only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, runtime_checkable
+from typing import cast as cast_type
+
+import mlx.core as mx
+from mlx import nn
+from mlx.utils import tree_flatten, tree_unflatten
+from msgspec import Struct
+
+from mlxp_core.contracts import FamilyConfig, KVPolicy, LanguageModel, ModelFamily
+from mlxp_core.errors import ModelFolderError, PluginError
+from mlxp_core.kv import PlainPolicy
+from mlxp_core.loading.folder import ModelFolder
+from mlxp_core.loading.packing import NamedModes, Packing, Parts, packing_of
+from mlxp_core.loading.weights import WeightDtype, Weights, cast, read_weights, slices, target_dtype
+
+Progress = Callable[[int, int], None]
+"""Told (bytes read, bytes in all) while weights are read; may raise to stop."""
+
+_SHOWN = 3
+"""Names in a message about parameters that do not fit."""
+
+
+class Network(Struct, frozen=True, eq=False):
+    """A network with its weights.
+
+    Attributes:
+        model: the network; an ``mlx.nn.Module``.
+        policy: makes its caches.
+        vocabulary: number of logits.
+        weight_bytes: bytes of its parameters as they are in memory.
+    """
+
+    model: LanguageModel
+    policy: KVPolicy
+    vocabulary: int
+    weight_bytes: int
+
+
+@runtime_checkable
+class Quantizable(Protocol):
+    """A module that knows its quantized form, as MLX's linear layers and embeddings do; stacks of experts may too."""
+
+    weight: mx.array
+
+    def to_quantized(self, *, group_size: int, bits: int, mode: str) -> nn.Module:
+        """Return a module of the same shape with packed weights."""
+        ...
+
+
+def load_network(
+    folder: ModelFolder,
+    family: ModelFamily,
+    config: FamilyConfig,
+    *,
+    dtype: WeightDtype = "auto",
+    progress: Progress | None = None,
+) -> Network:
+    """Build a family's network and read its weights.
+
+    Args:
+        folder: the model.
+        family: which claims it.
+        config: as the family read it.
+        dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
+        progress: told after every slice; what it raises ends the loading.
+
+    Raises:
+        ModelFolderError: when files are damaged, or tensors and parameters do not fit.
+        PluginError: when what the family builds is no network.
+    """
+    model = family.build(config)
+    if not isinstance(model, nn.Module):
+        raise PluginError(
+            f"family {family.name!r} builds a {type(model).__name__}, which is no mlx.nn.Module"
+        )
+    weights = read_weights(folder, family, config)
+    _quantize(model, weights, NamedModes(folder.config))
+    check_parameters(folder.name, _shapes(model.parameters()), weights.arrays)
+    arrays = cast(weights.arrays, target_dtype(dtype), family.float32)
+    model.update(tree_unflatten(list(arrays.items())))
+    model.eval()
+    total = sum(array.nbytes for array in arrays.values())
+    _read(folder.name, arrays, total, progress)
+    embedded = model.embed(mx.zeros((1, 1), dtype=mx.int32))  # never computed: only shape and type are asked
+    return Network(
+        model=model,
+        policy=PlainPolicy(embedded.dtype),
+        vocabulary=model.logits(embedded).shape[-1],
+        weight_bytes=total,
+    )
+
+
+def check_parameters(
+    model: str, expected: Mapping[str, tuple[int, ...]], given: Mapping[str, mx.array]
+) -> None:
+    """Hold the tensors against the network's parameters.
+
+    Args:
+        model: its name, for the message.
+        expected: parameter name -> shape.
+        given: the tensors, renamed and converted.
+
+    Raises:
+        ModelFolderError: when a parameter has no tensor, a tensor no parameter, or a shape differs; the message
+            gives the number of such names and the first few.
+    """
+    missing = sorted(expected.keys() - given.keys())
+    unexpected = sorted(given.keys() - expected.keys())
+    misshapen = [
+        f"{name} is {list(given[name].shape)}, should be {list(shape)}"
+        for name, shape in expected.items()
+        if name in given and tuple(given[name].shape) != shape
+    ]
+    faults = [
+        f"{len(names)} {what}: {', '.join(names[:_SHOWN])}{', …' if len(names) > _SHOWN else ''}"
+        for what, names in (("missing", missing), ("unexpected", unexpected), ("of another shape", misshapen))
+        if names
+    ]
+    if faults:
+        raise ModelFolderError(f"{model}: tensors do not fit the configuration; {'; '.join(faults)}")
+
+
+def _quantize(model: nn.Module, weights: Weights, modes: NamedModes) -> None:
+    """Replace the modules whose tensors have ``scales`` by their quantized form."""
+    modules = dict(model.named_modules())
+    replaced: list[tuple[str, nn.Module]] = []
+    for name in weights.arrays:
+        path = name.removesuffix(".scales")
+        if path == name or path not in modules:
+            continue
+        module = modules[path]
+        if not isinstance(module, Quantizable):
+            raise ModelFolderError(
+                f"{path} is quantized in the files, but {type(module).__name__} has no quantized form"
+            )
+        packing = _packing(path, module.weight.shape[-1], weights, modes)
+        replaced.append((path, _packed(path, module, packing)))
+    model.update_modules(tree_unflatten(replaced))
+
+
+def _packing(path: str, inputs: int, weights: Weights, modes: NamedModes) -> Packing:
+    weight, scales = weights.arrays.get(f"{path}.weight"), weights.arrays[f"{path}.scales"]
+    biases = weights.arrays.get(f"{path}.biases")
+    if weight is None or weight.dtype != mx.uint32 or weight.ndim == 0:
+        raise ModelFolderError(f"{path} has scales, but no packed weight (uint32) beside them")
+    parts = Parts(tuple(weight.shape), tuple(scales.shape), None if biases is None else tuple(biases.shape))
+    return packing_of(path, inputs, parts, modes.of(weights.origins.get(path, path), path))
+
+
+def _packed(path: str, module: Quantizable, packing: Packing) -> nn.Module:
+    try:
+        return module.to_quantized(group_size=packing.group_size, bits=packing.bits, mode=packing.mode)
+    except ValueError as error:
+        raise ModelFolderError(
+            f"{path}: MLX has no {packing.mode} quantization with {packing.bits} bits and groups of "
+            f"{packing.group_size}: {error}"
+        ) from error
+
+
+def _shapes(parameters: object) -> dict[str, tuple[int, ...]]:
+    flat = cast_type("list[tuple[str, mx.array]]", tree_flatten(parameters))
+    return {name: tuple(array.shape) for name, array in flat}
+
+
+def _read(model: str, arrays: Mapping[str, mx.array], total: int, progress: Progress | None) -> None:
+    done = 0
+    for run in slices(arrays):
+        try:
+            mx.eval(run)
+        except RuntimeError as error:
+            raise ModelFolderError(f"{model}: weights cannot be read: {error}") from error
+        done += sum(array.nbytes for array in run)
+        if progress is not None:
+            progress(done, total)

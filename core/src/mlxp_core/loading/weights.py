@@ -1,0 +1,132 @@
+"""The tensors of a model folder under the names of the network's parameters, not yet read from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import mlx.core as mx
+from msgspec import Struct
+
+from mlxp_core.contracts import FamilyConfig, ModelFamily
+from mlxp_core.errors import ModelFolderError
+from mlxp_core.loading.files import where
+from mlxp_core.loading.folder import ModelFolder
+
+WeightDtype = Literal["auto", "float32", "bfloat16", "float16"]
+
+_SLICE_BYTES = 256 * 2**20
+_QUANTIZED_PARTS = (".scales", ".biases")
+_DTYPES: Mapping[str, mx.Dtype] = {"float32": mx.float32, "bfloat16": mx.bfloat16, "float16": mx.float16}
+
+
+class Weights(Struct, frozen=True):
+    """Lazy arrays by parameter name, and for each module the path it has in the checkpoint."""
+
+    arrays: dict[str, mx.array]
+    origins: Mapping[str, str]
+
+
+def read_weights(folder: ModelFolder, family: ModelFamily, config: FamilyConfig) -> Weights:
+    """Return the tensors that the family keeps, renamed and converted.
+
+    Raises:
+        ModelFolderError: when a file cannot be read, two tensors take one name, or the family cannot convert.
+    """
+    stored = _load(folder)
+    arrays: dict[str, mx.array] = {}
+    sources: dict[str, str] = {}
+    for name, array in stored.items():
+        target = parameter_name(name, stored, family)
+        if target is None:
+            continue
+        if target in sources:
+            raise ModelFolderError(
+                f"{folder.name}: tensors {sources[target]!r} and {name!r} are both parameter {target!r}"
+            )
+        arrays[target], sources[target] = array, name
+    if family.convert is not None:
+        try:
+            family.convert(arrays, config)
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelFolderError(
+                f"{folder.name}: family {family.name!r} cannot convert the tensors: {type(error).__name__}: {error}"
+            ) from error
+    return Weights(arrays, {_module(target): _module(name) for target, name in sources.items()})
+
+
+def parameter_name(name: str, stored: Mapping[str, Any], family: ModelFamily) -> str | None:
+    """Return the parameter that a tensor is for; the parts of a quantized weight go where the weight goes."""
+    for part in _QUANTIZED_PARTS:
+        weight = name.removesuffix(part) + ".weight"
+        if name.endswith(part) and weight in stored:
+            target = family.rename(weight)
+            return None if target is None else target.removesuffix(".weight") + part
+    return family.rename(name)
+
+
+def target_dtype(setting: WeightDtype) -> mx.Dtype | None:
+    """Return the type that weights are turned into; ``None`` = as stored.
+
+    ``auto`` is float32 on a CPU, where 16-bit arithmetic is many times slower, and as stored elsewhere.
+    """
+    if setting != "auto":
+        return _DTYPES[setting]
+    return mx.float32 if mx.default_device().type == mx.DeviceType.cpu else None
+
+
+def cast(
+    arrays: Mapping[str, mx.array], dtype: mx.Dtype | None, float32: tuple[str, ...]
+) -> dict[str, mx.array]:
+    """Turn the floating-point arrays into ``dtype``, scales and biases too; packed numbers stay.
+
+    Args:
+        arrays: by parameter name.
+        dtype: what to turn them into; ``None`` = as stored.
+        float32: endings of the names that are float32 in any case.
+    """
+
+    def wanted(name: str, array: mx.array) -> mx.Dtype:
+        if not mx.issubdtype(array.dtype, mx.floating):
+            return array.dtype
+        if name.endswith(float32) or array.dtype == mx.float64:
+            return mx.float32
+        return array.dtype if dtype is None else dtype
+
+    return {name: array.astype(wanted(name, array)) for name, array in arrays.items()}
+
+
+def slices(arrays: Mapping[str, mx.array], limit: int = _SLICE_BYTES) -> Iterator[list[mx.array]]:
+    """Cut arrays into runs of about ``limit`` bytes, so that reading them can be watched and stopped."""
+    run: list[mx.array] = []
+    size = 0
+    for array in arrays.values():
+        if run and size + array.nbytes > limit:
+            yield run
+            run, size = [], 0
+        run.append(array)
+        size += array.nbytes
+    if run:
+        yield run
+
+
+def _load(folder: ModelFolder) -> dict[str, mx.array]:
+    """Open every weight file; nothing but the headers is read."""
+    opened: dict[str, dict[str, mx.array]] = {}
+    for tensor in folder.tensors.values():
+        key = str(tensor.file)
+        if key not in opened:
+            try:
+                opened[key] = _arrays(mx.load(key))
+            except (RuntimeError, ValueError) as error:
+                raise ModelFolderError(f"{where(tensor.file)} cannot be read: {error}") from error
+    return {name: opened[str(tensor.file)][name] for name, tensor in folder.tensors.items()}
+
+
+def _arrays(loaded: Any) -> dict[str, mx.array]:
+    """Return what ``mx.load`` gives for a safetensors file: arrays by name."""
+    return dict(loaded)
+
+
+def _module(parameter: str) -> str:
+    return parameter.rpartition(".")[0]
