@@ -2,5 +2,6 @@
 
 from mlxp_core.loading.choose import choose_family
 from mlxp_core.loading.folder import ModelFolder, open_folder
+from mlxp_core.loading.frontend import Frontend, load_frontend
 
-__all__ = ["ModelFolder", "choose_family", "open_folder"]
+__all__ = ["Frontend", "ModelFolder", "choose_family", "load_frontend", "open_folder"]

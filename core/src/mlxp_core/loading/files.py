@@ -33,10 +33,22 @@ def read_text(path: Path) -> str:
         ModelFolderError: when the file is absent, unreadable or no UTF-8.
     """
     try:
-        return path.read_text("utf-8")
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFolderError(f"{where(path)} is damaged, it is no UTF-8 text: {error}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        ModelFolderError: when the file is absent or unreadable.
+    """
+    try:
+        return path.read_bytes()
     except FileNotFoundError as error:
         raise ModelFolderError(f"{where(path)} is missing; is the model complete?") from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ModelFolderError(f"{where(path)} cannot be read: {error}") from error
 
 

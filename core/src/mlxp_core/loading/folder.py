@@ -78,10 +78,6 @@ class ModelFolder(Struct, frozen=True, kw_only=True):
             special_tokens=frozenset(token.content for token in self.tokenizer.added_tokens),
         )
 
-    def token_text(self, role: str) -> str | None:
-        """Return the text of a token by its role, such as ``bos_token``, as tokenizer_config.json says."""
-        return token_texts(self.tokenizer_config).get(role)
-
 
 def open_folder(path: Path) -> ModelFolder:
     """Read and check a model folder.

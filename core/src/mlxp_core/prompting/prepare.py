@@ -54,7 +54,7 @@ def prepare(
         case "":
             raise BadRequest("the prompt is empty; send at least one character", param="prompt")
         case str() as text:
-            return Prompt(tuple(tokenizer.encode(text, special=True)))
+            return Prompt(_check_ids(tokenizer.encode(text, special=True), tokenizer))
         case ():
             raise BadRequest("the prompt is empty; send at least one message or token", param="prompt")
         case (int(), *_):
@@ -84,7 +84,7 @@ def _prepare_chat(
     if not tokens:
         raise BadRequest("the conversation renders to an empty prompt", param="messages")
     return Prompt(
-        tuple(tokens),
+        _check_ids(tokens, tokenizer),
         inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
         boundaries=stable_lengths(rendering.text, rendering.ends, tokens, spans, tokenizer),
     )
@@ -134,9 +134,11 @@ def _last_added(tokens: Sequence[int], length: int, added: Mapping[int, str]) ->
 
 
 def _check_ids(ids: Sequence[int], tokenizer: Tokenizer) -> tuple[int, ...]:
-    wrong = next((token for token in ids if not 0 <= token < tokenizer.size), None)
-    if wrong is not None:
-        raise BadRequest(
-            f"token id {wrong} is unknown; this model's ids go from 0 to {tokenizer.size - 1}", param="prompt"
-        )
+    """Refuse ids that the network has no row for: wrong ones of a client, and added tokens it was not grown for."""
+    for wrong in {min(ids), max(ids)}:
+        if not 0 <= wrong < tokenizer.size:
+            raise BadRequest(
+                f"token id {wrong} is unknown to the model; its ids go from 0 to {tokenizer.size - 1}",
+                param="prompt",
+            )
     return tuple(ids)

@@ -1,0 +1,191 @@
+"""The half of a model without arrays: it turns requests into prompts and tokens into events. Shared by all threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, TypeVar
+
+from mlxp_core.contracts import FamilyConfig, ModelFamily, ThinkingFormat, ToolFormat
+from mlxp_core.errors import ModelFolderError, PluginError
+from mlxp_core.loading.choose import choose_family
+from mlxp_core.loading.files import read_bytes
+from mlxp_core.loading.folder import ModelFolder, token_texts
+from mlxp_core.prompting import ChatTemplate, Prompt, Tokenizer, prepare
+from mlxp_core.reading import Reader
+from mlxp_core.types import Capabilities, GenerateRequest, ModelInfo
+
+F = TypeVar("F")
+
+
+class Formats(Protocol):
+    """What plugins brought, as far as a model needs it; the registry fits."""
+
+    @property
+    def families(self) -> Mapping[str, ModelFamily]:
+        """Families by name."""
+        ...
+
+    @property
+    def tool_formats(self) -> Mapping[str, ToolFormat]:
+        """Formats of tool calls by name."""
+        ...
+
+    @property
+    def thinking_formats(self) -> Mapping[str, ThinkingFormat]:
+        """Formats of thinking by name."""
+        ...
+
+
+class Frontend:
+    """What a model's files and its family say about text.
+
+    Attributes:
+        info: what anyone may know of the model.
+        family: who claims it.
+        config: as the family read it.
+        tokenizer: text to token ids and back.
+        end_tokens: tokens that end an answer.
+        template: the chat template; ``None`` = the model takes plain text only.
+        thinking: how it thinks; ``None`` = it does not.
+        tools: how it calls tools; ``None`` = it does not.
+    """
+
+    def __init__(
+        self,
+        folder: ModelFolder,
+        family: ModelFamily,
+        config: FamilyConfig,
+        *,
+        thinking: ThinkingFormat | None = None,
+        tools: ToolFormat | None = None,
+    ) -> None:
+        """Read tokenizer and template of a folder.
+
+        Args:
+            folder: the model.
+            family: who claims it.
+            config: as the family read it.
+            thinking: the family's format; used if the template knows it.
+            tools: the family's format; used if the template takes tools.
+
+        Raises:
+            ModelFolderError: when tokenizer or template is broken.
+        """
+        self.family, self.config = family, config
+        try:
+            self.template = _template(folder)
+            self.tokenizer = _tokenizer(folder, self.template)
+        except ModelFolderError as error:
+            raise ModelFolderError(f"{folder.name}: {error.message}") from error
+        self.end_tokens = self.tokenizer.end_tokens
+        self.thinking = thinking if thinking is not None and _thinks(self.template, thinking) else None
+        self.tools = tools if self.template is not None and "tools" in self.template.variables else None
+        self.info = ModelInfo(
+            id=folder.name,
+            path=folder.path,
+            family=family.name,
+            context=folder.context,
+            vocabulary=self.tokenizer.size,
+            weight_bytes=folder.weight_bytes,
+            created=int((folder.path / "config.json").stat().st_mtime),
+            capabilities=Capabilities(
+                chat=self.template is not None,
+                tools=self.tools is not None,
+                thinking=self.thinking is not None,
+            ),
+            defaults=folder.defaults,
+        )
+
+    def prepare(self, request: GenerateRequest) -> Prompt:
+        """Render and tokenize a request; runs on worker threads.
+
+        Raises:
+            BadRequest: when the prompt is empty, holds unknown ids, or the template refuses the conversation.
+        """
+        return prepare(request, template=self.template, tokenizer=self.tokenizer, thinking=self.thinking)
+
+    def reader(self, request: GenerateRequest, prompt: Prompt, choice: int) -> Reader:
+        """Return what reads one choice's tokens.
+
+        Plain text and token ids are continued as they are: only in conversations is markup read as thinking or calls.
+        """
+        chat = is_conversation(request)
+        return Reader(
+            request,
+            table=self.tokenizer,
+            end_tokens=self.end_tokens,
+            thinking=self.thinking if chat else None,
+            tools=self.tools if chat else None,
+            inside_thinking=prompt.inside_thinking,
+            choice=choice,
+        )
+
+
+def load_frontend(folder: ModelFolder, registry: Formats) -> Frontend:
+    """Return a model's half without arrays, by the family that claims it.
+
+    Raises:
+        UnsupportedModel: when no family claims the model.
+        ModelFolderError: when tokenizer or template is broken.
+        PluginError: when several families claim the model, or a family names a format that no plugin brings.
+    """
+    family, config = choose_family(folder, registry.families)
+    return Frontend(
+        folder,
+        family,
+        config,
+        thinking=_format(family, "thinking format", family.thinking_format, registry.thinking_formats),
+        tools=_format(family, "tool format", family.tool_format, registry.tool_formats),
+    )
+
+
+def is_conversation(request: GenerateRequest) -> bool:
+    """Say whether the prompt is a conversation, not plain text or token ids."""
+    return not isinstance(request.prompt, str) and not isinstance(next(iter(request.prompt), None), int)
+
+
+def _template(folder: ModelFolder) -> ChatTemplate | None:
+    if folder.templates.default is None:
+        return None
+    return ChatTemplate(
+        folder.templates.default,
+        with_tools=folder.templates.with_tools,
+        tokens=token_texts(folder.tokenizer_config),
+    )
+
+
+def _tokenizer(folder: ModelFolder, template: ChatTemplate | None) -> Tokenizer:
+    """Read the tokenizer.
+
+    Where tokenizer_config.json does not say whether plain text begins with the beginning token, it does if the
+    model's conversations begin with it.
+    """
+    texts = token_texts(folder.tokenizer_config)
+    begins = folder.tokenizer_config.get("add_bos_token")
+    if not isinstance(begins, bool):
+        begins = template is not None and "bos_token" in template.variables
+    ends = {token.id for token in folder.tokenizer.added_tokens if token.content == texts.get("eos_token")}
+    return Tokenizer(
+        read_bytes(folder.path / "tokenizer.json"),
+        size=folder.vocabulary,
+        begin=texts.get("bos_token"),
+        begins=begins,
+        end_tokens=folder.end_ids | ends,
+    )
+
+
+def _thinks(template: ChatTemplate | None, thinking: ThinkingFormat) -> bool:
+    """Say whether the template knows the markers of thinking, or its switch."""
+    marks = (thinking.open, *([] if thinking.switch is None else [thinking.switch]))
+    return template is not None and any(template.mentions(mark) for mark in marks)
+
+
+def _format(family: ModelFamily, kind: str, name: str | None, there: Mapping[str, F]) -> F | None:
+    if name is None:
+        return None
+    if name not in there:
+        raise PluginError(
+            f"family {family.name!r} needs the {kind} {name!r}, which no plugin brings; "
+            f"there are: {', '.join(sorted(there)) or 'none'}"
+        )
+    return there[name]
