@@ -41,7 +41,7 @@ def serve(model: str | None, config: str | None, verbose: bool, **given: object)
 
     MODEL is a folder, or a name that a plugin can resolve. Without one, a tiny random model is served.
     """
-    from mlxp_core.server import bind, check_exposure  # noqa: PLC0415  # `mlxp --help` needs no web server
+    from mlxp_core.server import bind, check_exposure  # `mlxp --help` needs no web server
 
     began = time.perf_counter()
     _log(verbose=verbose)
@@ -55,11 +55,11 @@ def serve(model: str | None, config: str | None, verbose: bool, **given: object)
 
 
 def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
-    from mlxp_core.desk import Desk, keeper  # noqa: PLC0415  # `mlxp --help` needs none of this
-    from mlxp_core.engine import Engine, LoadPlan  # noqa: PLC0415  # as above
-    from mlxp_core.loading import choose_family, load_frontend, open_folder  # noqa: PLC0415  # as above
-    from mlxp_core.server import build_app  # noqa: PLC0415  # as above
-    from mlxp_core.server import serve as run_server  # noqa: PLC0415  # as above
+    from mlxp_core.desk import Desk, keeper  # `mlxp --help` needs none of this
+    from mlxp_core.engine import Engine, LoadPlan  # as above
+    from mlxp_core.loading import choose_family, load_frontend, open_folder  # as above
+    from mlxp_core.server import build_app  # as above
+    from mlxp_core.server import serve as run_server  # as above
 
     registry, server = setup.registry, setup.settings.section(ServerSettings)
     folder = open_folder(path)
@@ -104,7 +104,7 @@ def sketch(environ: Mapping[str, str], home: Path, platform: str = sys.platform)
         home: the user's home directory.
         platform: ``sys.platform``; macOS keeps caches in ``~/Library/Caches``.
     """
-    from mlxp_core.loading.sketch import write_sketch  # noqa: PLC0415  # only where it is served
+    from mlxp_core.loading.sketch import write_sketch  # only where it is served
 
     usual = home / ("Library/Caches" if platform == "darwin" else ".cache")
     cache = Path(environ.get("XDG_CACHE_HOME") or usual) / "mlxp" / __version__

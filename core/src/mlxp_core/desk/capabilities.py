@@ -1,7 +1,7 @@
 """What a model and the plugins cannot do is refused by name, before any work."""
 
 from collections.abc import Mapping
-from typing import Protocol, cast
+from typing import Protocol
 
 import msgspec
 
@@ -49,7 +49,7 @@ def check(request: GenerateRequest, model: ModelInfo, offer: Offer, tools: ToolF
         BadRequest: names the field and what there is instead.
     """
     _check_numbers(request, model)
-    _check_prompt(request, model)
+    _check_images(request, model)
     _check_stages(request, offer.sampler_stages)
     _check_tools(request, model)
     shape = _forced_call(request, tools) or request.output
@@ -82,23 +82,11 @@ def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
             )
 
 
-def _check_prompt(request: GenerateRequest, model: ModelInfo) -> None:
-    if isinstance(request.prompt, str):
-        return
-    messages = [item for item in request.prompt if isinstance(item, Message)]
-    for token in request.prompt if not messages else ():
-        if not 0 <= cast("int", token) < model.vocabulary:
-            raise BadRequest(
-                f"the prompt has token {token}; {model.id} has 0 to {model.vocabulary - 1}", param="prompt"
-            )
-    if messages and not model.capabilities.chat:
-        raise BadRequest(
-            f"{model.id} has no chat template, so it cannot take messages; send a plain prompt",
-            param="messages",
-        )
-    for message in messages:
-        for part in message.parts:
-            _check_part(part, model)
+def _check_images(request: GenerateRequest, model: ModelInfo) -> None:
+    for message in request.prompt if not isinstance(request.prompt, str) else ():
+        if isinstance(message, Message):
+            for part in message.parts:
+                _check_part(part, model)
 
 
 def _check_part(part: Part, model: ModelInfo) -> None:

@@ -1,13 +1,11 @@
 """Where a request becomes a ticket: choose the model, fill in defaults, refuse, prepare, queue."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,6 +16,8 @@ from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
 from mlxp_core.desk.ticket import Ticket
 from mlxp_core.engine import Order
 from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
+from mlxp_core.prompting import Prompt
+from mlxp_core.reading import Reader
 from mlxp_core.types import (
     Catalogue,
     EngineSettings,
@@ -25,10 +25,6 @@ from mlxp_core.types import (
     GenerateRequest,
     GenerationSettings,
 )
-
-if TYPE_CHECKING:
-    from mlxp_core.prompting import Prompt
-    from mlxp_core.reading import Reader
 
 RETRY_AFTER = (("retry-after", "1"),)
 MOST_WORKERS = 4

@@ -1,18 +1,14 @@
 """What the desk needs of its neighbours, no more; their classes and the kit's stand-ins both fit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from mlxp_core.contracts import ModelFamily, PluginReport, ToolFormat, Vocabulary, WireProtocol
 from mlxp_core.desk.capabilities import Offer
 from mlxp_core.engine import Order
+from mlxp_core.prompting import Prompt
+from mlxp_core.reading import Reader
 from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, RequestRecord
-
-if TYPE_CHECKING:
-    from mlxp_core.prompting import Prompt
-    from mlxp_core.reading import Reader
 
 
 class EngineFace(Protocol):

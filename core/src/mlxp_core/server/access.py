@@ -20,7 +20,7 @@ from mlxp_core.errors import Forbidden, SetupError, Unauthorized
 from mlxp_core.types import ServerSettings
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-OPEN_PATHS = frozenset({"/health"})
+OPEN_PATHS = frozenset({"/health", "/livez"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 

@@ -112,6 +112,6 @@ def _warning_headers(warnings: tuple[str, ...], *, strict: bool) -> dict[str, st
         return {}
     told = "; ".join(warnings)
     if strict:
-        raise BadRequest(f"this server is strict about requests: {told}")
+        raise BadRequest(f"this server is strict, and these fields have no effect here: {told}")
     printable = "".join(char if " " <= char <= "~" else "?" for char in told)
     return {WARNINGS_HEADER: printable[:LONGEST_WARNING]}

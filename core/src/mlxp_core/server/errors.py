@@ -7,12 +7,12 @@ request's id and answered with a 500 that gives nothing away.
 
 import logging
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 from litestar import Response
 from litestar.exceptions import HTTPException
 from litestar.status_codes import HTTP_413_REQUEST_ENTITY_TOO_LARGE
-from litestar.types import ExceptionHandler
 
 from mlxp_core.contracts import Encoder, WireProtocol
 from mlxp_core.errors import (
@@ -33,6 +33,7 @@ log = logging.getLogger("mlxp.server")
 CLIENT_LEFT = 499  # what proxies log for a client that closed the connection; nobody receives it
 
 Render = Callable[[MlxpError], WireResponse]
+Handlers = dict[int | type[Exception], Callable[[HttpRequest, Any], Response[Any]]]
 
 
 class ClientLeft(Exception):
@@ -78,9 +79,7 @@ def respond(answer: WireResponse) -> Response[bytes]:
     )
 
 
-def exception_handlers(
-    shapes: Shapes, body_limit_bytes: int
-) -> dict[int | type[Exception], ExceptionHandler[Exception]]:
+def exception_handlers(shapes: Shapes, body_limit_bytes: int) -> Handlers:
     """Return Litestar's table of exception handlers."""
 
     def handle(request: HttpRequest, error: Exception) -> Response[bytes]:
@@ -122,7 +121,7 @@ def _translate(error: HTTPException, request: HttpRequest, body_limit_bytes: int
         case 403:
             return Forbidden(error.detail, headers=headers)
         case 404:
-            return NotFound(f"there is no {asked}; GET /v1 lists what there is")
+            return NotFound(f"there is no {asked}; /schema/openapi.json lists every path")
         case 405:
             allowed = dict(headers).get("allow", "other methods")
             return MethodNotAllowed(f"{asked} is not allowed; this path takes {allowed}", headers=headers)

@@ -5,16 +5,16 @@ Bodies are decoded by protocols, so Litestar cannot see their types; the documen
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import OpenAPIRenderPlugin
 
 from mlxp_core import __version__
 from mlxp_core.contracts import Endpoint, Query, WireProtocol
 from mlxp_core.server.request_id import HttpRequest
+from mlxp_core.server.schemas import Schemas
 
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
@@ -29,13 +29,12 @@ def document(protocols: Iterable[WireProtocol]) -> Document:
         kind for _, endpoint in pairs for kind in (endpoint.accepts, endpoint.returns) if kind is not None
     }
     ordered = sorted(types, key=lambda kind: (kind.__qualname__, kind.__module__))
-    schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
-    schema_of = dict(zip(ordered, schemas, strict=True))
+    schemas = Schemas(ordered)
     paths: Document = {}
     for protocol, endpoint in pairs:
         item = paths.setdefault(PARAMETER.sub(r"{\1}", endpoint.path), {})
-        item[endpoint.method.lower()] = _operation(protocol, endpoint, schema_of)
-    return {"paths": paths, "components": {"schemas": components}}
+        item[endpoint.method.lower()] = _operation(protocol, endpoint, schemas)
+    return {"paths": paths, "components": {"schemas": schemas.components}}
 
 
 def config(protocols: Iterable[WireProtocol]) -> OpenAPIConfig:
@@ -44,34 +43,33 @@ def config(protocols: Iterable[WireProtocol]) -> OpenAPIConfig:
         title="mlxp",
         version=__version__,
         path="/schema",
-        render_plugins=[_Joined(document(protocols))],
+        render_plugins=[_Joined(tuple(protocols))],
     )
 
 
 class _Joined(OpenAPIRenderPlugin):
     """Renders Litestar's document together with ours."""
 
-    def __init__(self, ours: Document) -> None:
+    def __init__(self, protocols: tuple[WireProtocol, ...]) -> None:
         super().__init__(path="/openapi.json", media_type="application/json")  # type: ignore[arg-type]  # any media type works
-        self._ours = ours
+        self._protocols = protocols
 
     def render(self, request: HttpRequest, openapi_schema: Document) -> bytes:
         """Return the document as JSON."""
+        ours = document(self._protocols)
         theirs = openapi_schema.get("components", {})
-        schemas = {**theirs.get("schemas", {}), **self._ours["components"]["schemas"]}
+        schemas = {**theirs.get("schemas", {}), **ours["components"]["schemas"]}
         joined = {
             **openapi_schema,
-            "paths": {**openapi_schema.get("paths", {}), **self._ours["paths"]},
+            "paths": {**openapi_schema.get("paths", {}), **ours["paths"]},
             "components": {**theirs, "schemas": schemas},
         }
         return self.render_json(request, joined)
 
 
-def _operation(
-    protocol: WireProtocol, endpoint: Endpoint | Query, schema_of: Mapping[type[msgspec.Struct], Document]
-) -> Document:
+def _operation(protocol: WireProtocol, endpoint: Endpoint | Query, schemas: Schemas) -> Document:
     words = [word for word in re.split(r"\W+", PARAMETER.sub(r"by_\1", endpoint.path)) if word]
-    content: Document = {"application/json": {"schema": schema_of[endpoint.returns]}}
+    content: Document = {"application/json": {"schema": schemas.of(endpoint.returns)}}
     match endpoint:
         case Endpoint():
             content["text/event-stream"] = {"schema": {"type": "string"}}
@@ -91,6 +89,6 @@ def _operation(
     if endpoint.accepts is not None:
         operation["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": schema_of[endpoint.accepts]}},
+            "content": {"application/json": {"schema": schemas.of(endpoint.accepts)}},
         }
     return operation

@@ -1,0 +1,130 @@
+"""What cannot be done is refused by name."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from msgspec import Raw, Struct
+
+from mlxp_core.contracts import ConstraintKind, SamplerStage, ToolFormat
+from mlxp_core.desk.capabilities import check
+from mlxp_core.errors import BadRequest
+from mlxp_core.types import (
+    Capabilities,
+    GenerateRequest,
+    ImageBytes,
+    ImageUrl,
+    Message,
+    ModelInfo,
+    OutputShape,
+    Result,
+    Sampling,
+    Text,
+    ToolChoice,
+    ToolSpec,
+)
+
+ADD = ToolSpec("add")
+
+
+class Knobs(Struct):
+    width: int
+
+
+def never(*_):
+    raise AssertionError("nothing is built here")
+
+
+STAGE = SamplerStage(name="curve", order=1, params=Knobs, build=never)
+OFFER = SimpleNamespace(sampler_stages={"curve": STAGE}, constraints={})
+HOLDING = SimpleNamespace(sampler_stages={}, constraints={"json": ConstraintKind(name="json", compile=never)})
+
+
+def ask(offer=OFFER, markup=None, can=None, **fields):
+    model = ModelInfo(
+        id="m",
+        path=Path("m"),
+        family="f",
+        context=9,
+        vocabulary=50,
+        weight_bytes=0,
+        capabilities=can or Capabilities(),
+    )
+    request = GenerateRequest(id="r", model="m", **{"prompt": "hi", **fields})
+    return check(request, model, offer, markup)
+
+
+def messages(*parts):
+    return {"prompt": (Message("user", parts),)}
+
+
+def stages(**bodies):
+    return {"sampling": Sampling(stages={name: Raw(body) for name, body in bodies.items()})}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"choices": 0}, "n"),
+        ({"choices": 9}, "n"),
+        ({"top_scores": 21}, "top_logprobs"),
+        ({"sampling": Sampling(logit_bias={50: 1.0})}, "logit_bias"),
+        ({"sampling": Sampling(logit_bias={-1: 1.0})}, "logit_bias"),
+        (messages(ImageBytes(b"x")), "messages"),
+        (messages(Result("c", (ImageBytes(b"x"),))), "messages"),
+        (stages(bend=b"{}"), "bend"),
+        (stages(curve=b'{"width": "wide"}'), "curve"),
+        ({"tools": (ADD,)}, "tools"),
+        ({"tool_choice": ToolChoice("required")}, "tool_choice"),
+        ({"output": OutputShape("regex")}, "response_format"),
+    ],
+)
+def test_it_is_refused_by_the_fields_name(fields, param):
+    with pytest.raises(BadRequest) as caught:
+        ask(**fields)
+    assert caught.value.param == param
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"prompt": (1, 2, 3)},
+        messages(Text("hi")),
+        stages(curve=b'{"width": 3}'),
+        {"tools": (ADD,), "tool_choice": ToolChoice("none")},
+        {"choices": 8, "top_scores": 20, "max_tokens": 1},
+        {"sampling": Sampling(logit_bias={0: 1.0, 49: -1.0})},
+    ],
+)
+def test_what_can_be_done_passes(fields):
+    assert ask(**fields) == OutputShape()
+
+
+def test_a_model_that_sees_still_gets_no_image_from_elsewhere():
+    can = Capabilities(vision=True)
+    ask(can=can, **messages(ImageBytes(b"x")))
+    with pytest.raises(BadRequest, match="data: URLs"):
+        ask(can=can, **messages(ImageUrl("http://host/x.png")))
+
+
+def test_a_tool_that_is_not_there_cannot_be_chosen():
+    with pytest.raises(BadRequest, match="'mul'.*add"):
+        ask(can=Capabilities(tools=True), tools=(ADD,), tool_choice=ToolChoice("one", "mul"))
+
+
+PLAIN = ToolFormat(name="t", openers=("<",), parser=never)
+FORCING = ToolFormat(name="t", openers=("<",), parser=never, grammar=lambda *_: OutputShape("json"))
+FORCED = {"can": Capabilities(tools=True), "tools": (ADD,), "tool_choice": ToolChoice("required")}
+
+
+def test_a_call_is_forced_by_a_shape():
+    assert ask(offer=HOLDING, markup=FORCING, **FORCED) == OutputShape("json")
+
+
+@pytest.mark.parametrize(("markup", "offer"), [(None, HOLDING), (PLAIN, HOLDING), (FORCING, OFFER)])
+def test_a_call_that_cannot_be_forced_is_refused(markup, offer):
+    with pytest.raises(BadRequest) as caught:
+        ask(offer=offer, markup=markup, **FORCED)
+    assert caught.value.param == "tool_choice"
