@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from os.path import commonprefix
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ _OURS = ("messages", "tools", "documents", "add_generation_prompt")
 """Template variables that a request cannot set as ``template_args``."""
 
 _HERE = "\ue0f1\ue0f2\ue0f3"
-"""Marks where the answer to be continued ends; letters of Unicode's private area, which nobody writes."""
+"""Marks a place in a message, to be found again in the prompt; letters of a private area, which nobody writes."""
 
 
 class Rendering(Struct, frozen=True, kw_only=True):
@@ -28,8 +29,8 @@ class Rendering(Struct, frozen=True, kw_only=True):
     Attributes:
         text: the whole prompt.
         history: how much of it, in characters, is conversation; what follows leads into the answer.
-        ends: where, in characters, the prompt of a shorter conversation would end and this one goes on: behind the
-            instructions, and behind each of the last messages; ascending.
+        ends: where, in characters, other prompts of this conversation may part from this one: behind the
+            instructions, behind the words of each of the last messages, and where the conversation ends; ascending.
     """
 
     text: str
@@ -54,7 +55,7 @@ def render(
         messages: the conversation.
         template: the model's.
         thinking: the model's format, whose switch tells the template whether to think.
-        recent: behind how many of the last messages ends are looked for; earlier ones belong to earlier prompts.
+        recent: for how many of the last messages ends are given; earlier ones belong to earlier prompts.
 
     Raises:
         BadRequest: when the template refuses.
@@ -65,8 +66,7 @@ def render(
     ask = _Asking(template, tools, extras)
     told, text = (turns[:-1], ask.continued(turns)) if _goes_on(turns) else (turns, ask.primed(turns))
     history = ask.agreement(told, text)
-    ends = {ask.instructions(told, text)}
-    ends.update(ask.end(told[:count], text) for count in range(max(1, len(told) - recent), len(told) + 1))
+    ends = {ask.instructions(told, text), *ask.words(told, text)[-recent:], history}
     return Rendering(text=text, history=history, ends=tuple(sorted(ends - {0})))
 
 
@@ -96,15 +96,15 @@ class _Asking:
             )
         return before
 
-    def end(self, turns: Sequence[TemplateMessage], text: str) -> int:
-        """Return where ``text`` has told ``turns`` and nothing else; 0 when it does not begin with them."""
-        alone = self._attempt(turns)
-        return len(alone) if text.startswith(alone) else 0
-
     def agreement(self, turns: Sequence[TemplateMessage], text: str) -> int:
         """Return for how long ``text`` agrees with ``turns`` told alone."""
-        alone = self._attempt(turns)
-        return len(alone) if text.startswith(alone) else len(commonprefix((alone, text)))  # noqa: RUF071  # letter by letter is meant
+        return _agreed(self._attempt(turns), text)
+
+    def words(self, turns: Sequence[TemplateMessage], text: str) -> list[int]:
+        """Return where the words of each message but the last end, as far as marks there change nothing else."""
+        pieces = self._attempt([*map(_marked, turns[:-1]), *turns[-1:]]).split(_HERE)
+        agreed = _agreed("".join(pieces), text)
+        return [end for end in accumulate(map(len, pieces[:-1])) if end <= agreed]
 
     def instructions(self, turns: Sequence[TemplateMessage], text: str) -> int:
         """Return how far ``text`` agrees with a conversation under the same instructions about something else."""
@@ -136,6 +136,22 @@ def _extras(request: GenerateRequest, thinking: ThinkingFormat | None) -> dict[s
     if thinking is not None and thinking.switch is not None and request.thinking is not None:
         extras.setdefault(thinking.switch, request.thinking)
     return extras
+
+
+def _agreed(one: str, other: str) -> int:
+    """Return for how many characters two texts are the same."""
+    if other.startswith(one):
+        return len(one)
+    return len(commonprefix((one, other)))  # noqa: RUF071  # letter by letter is what is meant
+
+
+def _marked(turn: TemplateMessage) -> TemplateMessage:
+    """Mark the end of a message's words, ahead of white space that a template may trim."""
+    content = turn["content"]
+    if not isinstance(content, str) or not content.strip():
+        return turn
+    end = len(content.rstrip())
+    return {**turn, "content": content[:end] + _HERE + content[end:]}
 
 
 def _goes_on(turns: Sequence[TemplateMessage]) -> bool:
