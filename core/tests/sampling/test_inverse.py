@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlxp_core.sampling.inverse import invert, mass_before, tiles
+from mlxp_core.sampling.inverse import _first, invert, mass_before, tiles
 
 LENGTHS = st.sampled_from([1, 2, 5, 511, 512, 1024, 1025, 4000])
 ALMOST_ONE = 1 - 2**-24
@@ -73,3 +73,14 @@ def test_tiles_hold_the_row_and_filling(length, block):
     assert (tiled[:, :length] == row).all()
     assert (tiled[:, length:] == -1).all()
     assert tiled.shape[1] - length < block
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))
+def test_sums_that_are_not_quite_monotone_or_fall_short_still_give_a_possible_entry(entries):
+    """Parallel sums may step at an entry of weight zero, and a target may lie a rounding beyond the last sum."""
+    passed, possible = zip(*entries, strict=True)
+    chosen = _first(mx.array([passed]), mx.array([possible])).item()
+    both = [index for index, entry in enumerate(entries) if all(entry)]
+    rest = [index for index, (_, can) in enumerate(entries) if can]
+    assert chosen == (both[0] if both else rest[-1] if rest else 0)

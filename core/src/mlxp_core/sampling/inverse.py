@@ -1,8 +1,8 @@
 """Draws by inverting a cumulative distribution, exact enough for vocabularies of hundreds of thousands.
 
 A running float32 sum over 262144 terms adds each tiny term to a number near 1 and rounds alike every time; its error
-reaches tenths of a percent of the mass. So long rows are summed in blocks: errors then grow with the block's length and the
-number of blocks, not with their product.
+reaches tenths of a percent of the mass. So long rows are summed in blocks: errors then grow with the block's length
+and the number of blocks, not with their product.
 """
 
 import mlx.core as mx
