@@ -5,7 +5,6 @@ from mlxp_core.reading.calls import CallReader, random_call_id
 from mlxp_core.reading.detokenize import Detokenizer, TokenTable
 from mlxp_core.reading.elements import ElementText
 from mlxp_core.reading.json_call import JsonCall
-from mlxp_core.reading.ledger import RawScore
 from mlxp_core.reading.reader import End, Reader
 from mlxp_core.reading.scanner import MarkerScanner, might_begin, overlap
 from mlxp_core.reading.schema import Types, is_text, parameter_types
@@ -32,7 +31,6 @@ __all__ = [
     "End",
     "JsonCall",
     "MarkerScanner",
-    "RawScore",
     "Reader",
     "StopScanner",
     "Tag",

@@ -3,24 +3,8 @@
 from collections import deque
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from mlxp_core.reading.detokenize import TokenTable
-from mlxp_core.types import Scored, TokenScore
-
-
-class RawScore(Struct, frozen=True, gc=False):
-    """The log-probability of a token as the sampler gave it.
-
-    Attributes:
-        token: the token that was drawn.
-        logprob: its natural log-probability.
-        top: the best rivals and their log-probabilities, likeliest first.
-    """
-
-    token: int
-    logprob: float
-    top: tuple[tuple[int, float], ...] = ()
+from mlxp_core.types import RawScore, Scored, TokenScore
 
 
 class Ledger:
@@ -35,16 +19,16 @@ class Ledger:
     def __init__(self, table: TokenTable, choice: int) -> None:
         self._table = table
         self._choice = choice
-        self._open: deque[tuple[int, RawScore | None]] = deque()
+        self._open: deque[tuple[int, int, RawScore | None]] = deque()
         self.thinking = 0
 
-    def enter(self, place: int, score: RawScore | None) -> None:
+    def enter(self, place: int, token: int, score: RawScore | None) -> None:
         """Take a token whose text begins at ``place``."""
-        self._open.append((place, score))
+        self._open.append((place, token, score))
 
     def shown(self, upto: int) -> list[Scored]:
         """Settle the tokens that begin before ``upto`` as visible; return the scores among them."""
-        return [self._scored(score) for score in self._settle(upto) if score is not None]
+        return [self._scored(token, score) for token, score in self._settle(upto) if score is not None]
 
     def thought(self, upto: int) -> None:
         """Settle the tokens that begin before ``upto`` as thinking."""
@@ -56,14 +40,14 @@ class Ledger:
         for _ in self._settle(upto):
             pass
 
-    def _settle(self, upto: int) -> Iterator[RawScore | None]:
+    def _settle(self, upto: int) -> Iterator[tuple[int, RawScore | None]]:
         waiting = self._open
         while waiting and waiting[0][0] < upto:
-            yield waiting.popleft()[1]
+            yield waiting.popleft()[1:]
 
-    def _scored(self, score: RawScore) -> Scored:
-        top = tuple(self._token(token, logprob) for token, logprob in score.top)
-        return Scored(self._token(score.token, score.logprob), top, self._choice)
+    def _scored(self, token: int, score: RawScore) -> Scored:
+        top = tuple(self._token(rival, logprob) for rival, logprob in score.top)
+        return Scored(self._token(token, score.logprob), top, self._choice)
 
     def _token(self, token: int, logprob: float) -> TokenScore:
         data = self._table.token_bytes(token)

@@ -18,10 +18,19 @@ from mlxp_core.contracts import ThinkingFormat, ToolFormat
 from mlxp_core.reading.answer import AnswerText
 from mlxp_core.reading.calls import CallReader, random_call_id
 from mlxp_core.reading.detokenize import Detokenizer, TokenTable
-from mlxp_core.reading.ledger import Ledger, RawScore
+from mlxp_core.reading.ledger import Ledger
 from mlxp_core.reading.scanner import MarkerScanner
 from mlxp_core.reading.thought import ThoughtStart
-from mlxp_core.types import CallDone, Event, GenerateRequest, Reason, TextDelta, ThinkingDelta, ToolSpec
+from mlxp_core.types import (
+    CallDone,
+    Event,
+    GenerateRequest,
+    RawScore,
+    Reason,
+    TextDelta,
+    ThinkingDelta,
+    ToolSpec,
+)
 
 _EVERYTHING = 1 << 62
 
@@ -67,7 +76,7 @@ class Reader:
         self.end: End | None = None
         self.completion_tokens = 0
         self._choice = choice
-        self._table = table
+        self._special = table.special_tokens
         self._end_tokens = end_tokens
         self._detokenizer = Detokenizer(table)
         self._ledger = Ledger(table, choice)
@@ -114,7 +123,7 @@ class Reader:
             self._read_marker(token, marker)
         else:
             text = self._detokenizer.feed(token)
-            self._ledger.enter(self._fed, None if token in self._table.special_tokens else score)
+            self._ledger.enter(self._fed, token, None if token in self._special else score)
             if text:
                 self._fed += len(text)
                 self._read(text)
@@ -136,8 +145,8 @@ class Reader:
     def _read_marker(self, token: int, marker: str) -> None:
         """Take a token that is a marker of its own."""
         self._flush_tokens()
-        self._ledger.enter(self._fed, None)
-        visible = marker in self._shown or token not in self._table.special_tokens
+        self._ledger.enter(self._fed, token, None)
+        visible = marker in self._shown or token not in self._special
         if visible or (not self._calls.open and self._means_something(marker)):
             self._fed += len(marker)
             self._read(marker, whole=True)
