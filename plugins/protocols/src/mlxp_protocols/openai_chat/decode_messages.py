@@ -37,7 +37,7 @@ def _message(message: wire.Message, place: str) -> Message:
             return Message("tool", parts, message.name)
         case wire.FunctionMessage():
             raise BadRequest(
-                f"{place}: role 'function' is retired; use role 'tool' with tool_call_id",
+                f"{place}.role: 'function' is retired; use 'tool' with tool_call_id",
                 param=f"{place}.role",
             )
 

@@ -112,8 +112,8 @@ class ChunkEncoder:
         match event:
             case CallStarted(index=index, id=call_id, name=name):
                 line.held = ""
-                function = wire.FunctionDelta(arguments="", name=name)
-                call = wire.ToolCallDelta(index, function, call_id, "function")
+                function = wire.FunctionDelta(name=name, arguments="")
+                call = wire.ToolCallDelta(index=index, id=call_id, type="function", function=function)
                 return self._frame(event.choice, wire.Delta(tool_calls=[call]))
             case CallDelta(arguments=arguments):
                 fragment = line.fragment(arguments)
@@ -121,7 +121,7 @@ class ChunkEncoder:
                 fragment = line.held
         if not fragment:
             return b""
-        more = wire.ToolCallDelta(event.index, wire.FunctionDelta(fragment))
+        more = wire.ToolCallDelta(index=event.index, function=wire.FunctionDelta(arguments=fragment))
         return self._frame(event.choice, wire.Delta(tool_calls=[more]))
 
     def _content(self, choice: int, text: str) -> bytes:

@@ -50,7 +50,8 @@ class _Draft:
                 self.arguments.append(arguments)
             case CallDone():
                 call_id, name = self.open
-                self.calls.append(wire.ToolCall(call_id, wire.CalledFunction(name, "".join(self.arguments))))
+                function = wire.CalledFunction(name, "".join(self.arguments))
+                self.calls.append(wire.ToolCall(id=call_id, function=function))
             case Scored(chosen=chosen, top=top):
                 self.scores.append(logprob_of(chosen, top))
             case Finished():

@@ -76,12 +76,12 @@ class CalledFunction(Struct, frozen=True):
     arguments: str
 
 
-class ToolCall(Struct, frozen=True):
+class ToolCall(Struct, frozen=True, kw_only=True):
     """A finished call."""
 
     id: str
-    function: CalledFunction
     type: Literal["function"] = "function"
+    function: CalledFunction
 
 
 class AnswerMessage(Struct, frozen=True, kw_only=True):
@@ -117,20 +117,20 @@ class ChatCompletion(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-class FunctionDelta(Struct, frozen=True, omit_defaults=True):
+class FunctionDelta(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """More of a call: the name first, then fragments of the arguments."""
 
-    arguments: str
     name: str | None = None
+    arguments: str
 
 
-class ToolCallDelta(Struct, frozen=True, omit_defaults=True):
+class ToolCallDelta(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """More of the call number ``index``; ``id`` and ``type`` come with the first."""
 
     index: int
-    function: FunctionDelta
     id: str | None = None
     type: Literal["function"] | None = None
+    function: FunctionDelta
 
 
 class Delta(Struct, frozen=True, omit_defaults=True):
