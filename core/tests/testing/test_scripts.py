@@ -1,8 +1,7 @@
-import re
-
 import msgspec
 import pytest
 
+from mlxp_core.testing.grammar import check_grammar
 from mlxp_core.testing.recut import recut
 from mlxp_core.testing.replies import Answer
 from mlxp_core.testing.scripts import (
@@ -15,30 +14,10 @@ from mlxp_core.testing.scripts import (
 )
 from mlxp_core.types import Event, TextDelta, Usage
 
-LETTERS = {
-    "Started": "S",
-    "Prefilled": "P",
-    "TextDelta": "t",
-    "ThinkingDelta": "t",
-    "Scored": "t",
-    "CallStarted": "c",
-    "CallDelta": "d",
-    "CallDone": "e",
-    "CallBroken": "e",
-    "Finished": "F",
-    "Failed": "X",
-}
-GRAMMAR = re.compile(r"(SP*(t|cd*e)*)?[FX]")
-
-
-def spelled(events, choice):
-    return "".join(LETTERS[type(event).__name__] for event in events if event.choice == choice)
-
 
 @pytest.mark.parametrize("script", [*SCRIPTS, *FAILURES], ids=lambda script: script.name)
 def test_scripts_follow_the_grammar_of_events(script):
-    for choice in range(script.choices):
-        assert GRAMMAR.fullmatch(spelled(script.events, choice))
+    check_grammar(script.events, choices=script.choices)
     assert {event.choice for event in script.events} == set(range(script.choices))
 
 
@@ -47,8 +26,7 @@ def test_recut_runs_follow_the_grammar_and_add_up_to_the_same(script):
     for length in (1, 3, 1000):
         events = recut(script.events, length)
         assert msgspec.structs.replace(script, events=events).reply() == script.reply()
-        for choice in range(script.choices):
-            assert GRAMMAR.fullmatch(spelled(events, choice))
+        check_grammar(events, choices=script.choices)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
