@@ -1,8 +1,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from mlxp_core import __version__
 from mlxp_core.cli.main import COMMANDS
 from mlxp_core.plugins.registry import CORE_COMMANDS
@@ -23,23 +21,6 @@ def mlxp_commands():
 """
 
 
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """A plugin with the command ``play``, installed; broken when its source is given."""
-
-    def install(source=LAB):
-        site = tmp_path / "site"
-        home = site / "mlxp_play-1.0.dist-info"
-        home.mkdir(parents=True)
-        (home / "METADATA").write_text("Name: mlxp-play\nVersion: 1.0\nRequires-Dist: mlxp-core>=0.1,<0.2\n")
-        (home / "entry_points.txt").write_text("[mlxp]\nplay = mlxp_play_plugin\n")
-        (site / "mlxp_play_plugin.py").write_text(source)
-        monkeypatch.syspath_prepend(str(site))
-
-    yield install
-    sys.modules.pop("mlxp_play_plugin", None)
-
-
 def test_the_names_of_the_cores_commands_are_those_no_plugin_may_take():
     assert set(COMMANDS) == CORE_COMMANDS
 
@@ -48,21 +29,21 @@ def test_the_version_is_the_cores(run):
     assert __version__ in run("--version").output
 
 
-def test_a_plugins_command_is_a_subcommand_and_gets_the_settings(run, installed, tmp_path):
-    installed()
+def test_a_plugins_command_is_a_subcommand_and_gets_the_settings(run, site, tmp_path):
+    site.add("mlxp-play", {"play": LAB})
     (tmp_path / "mlxp.toml").write_text("[engine]\nbatch = 3")
     result = run("play")
     assert (result.exit_code, result.output) == (0, "batch 3\n")
 
 
-def test_help_lists_the_cores_commands_and_the_plugins(run, installed):
-    installed()
+def test_help_lists_the_cores_commands_and_the_plugins(run, site):
+    site.add("mlxp-play", {"play": LAB})
     output = run("--help").output
     assert all(name in output for name in (*COMMANDS, "play"))
 
 
-def test_a_broken_plugin_takes_no_other_command_away(run, installed):
-    installed("raise ValueError('broken')")
+def test_a_broken_plugin_takes_no_other_command_away(run, site):
+    site.add("mlxp-play", {"play": "raise ValueError('broken')"})
     assert run("plugins").exit_code == 0
     assert "doctor" in run("--help").output
 
