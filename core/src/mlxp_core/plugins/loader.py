@@ -115,7 +115,7 @@ def load_plugins(
     handed = tuple(given(name, plugin) for name, plugin in extra)
     candidates = (*BUILT_IN, *discover(path), *handed)
     _check_chosen(settings, {candidate.name for candidate in candidates})
-    wanted = [candidate for candidate in candidates if _is_on(candidate.name, settings)]
+    wanted = [candidate for candidate in candidates if _is_on(candidate, settings)]
     doubled = _doubled(wanted)
     found = tuple(
         _judged(candidate, doubled, clock) if candidate in wanted else Found(candidate=candidate, state="off")
@@ -124,8 +124,10 @@ def load_plugins(
     return _assembled(found, skip_broken=settings.skip_broken)
 
 
-def _is_on(name: str, settings: PluginSettings) -> bool:
-    return name not in settings.disable and (not settings.only or name in settings.only)
+def _is_on(candidate: Candidate, settings: PluginSettings) -> bool:
+    """Judge by name; ``only`` leaves the built-in ones on, which are switched off by name alone."""
+    chosen = not settings.only or candidate.name in settings.only or candidate in BUILT_IN
+    return chosen and candidate.name not in settings.disable
 
 
 def _check_chosen(settings: PluginSettings, known: set[str]) -> None:
