@@ -1,0 +1,382 @@
+"""The runner with a real network: a row computes the same whoever its neighbours are, and leaves nothing behind."""
+
+import random
+
+import mlx.core as mx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlx import nn
+from msgspec import Raw, Struct
+
+from mlxp_core.contracts import SamplerStage
+from mlxp_core.engine.faults import contained
+from mlxp_core.engine.orders import Cancel, Submit
+from mlxp_core.engine.runner import BatchRunner
+from mlxp_core.engine.scheduler import Scheduler
+from mlxp_core.engine.shelf import Shelf
+from mlxp_core.engine.steps import Decode, Prefill
+from mlxp_core.errors import Unavailable
+from mlxp_core.kv import PlainPolicy
+from mlxp_core.loading.network import Network
+from mlxp_core.testing.grammar import check_grammar
+from mlxp_core.testing.networks import load, random_parameters
+from mlxp_core.types import EngineSettings, Failed, Finished, Sampling, Scored, TextDelta
+
+VOCABULARY, HIDDEN, HEADS = 64, 32, 2
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(HIDDEN, 3 * HIDDEN, bias=False)
+        self.out = nn.Linear(HIDDEN, HIDDEN, bias=False)
+
+    def __call__(self, x, at, cache):
+        rows, width, _ = x.shape
+        split = self.qkv(x).reshape(rows, width, 3 * HEADS, -1).swapaxes(1, 2)
+        q, k, v = (split[:, part * HEADS : (part + 1) * HEADS] for part in range(3))
+        q, k = (mx.fast.rope(x, 16, traditional=False, base=1e4, scale=1.0, offset=at.offset) for x in (q, k))
+        attended = cache.attend(q, k, v, at, scale=0.25)
+        return self.out(attended.swapaxes(1, 2).reshape(rows, width, HIDDEN))
+
+
+class Echo(nn.Module):
+    """A recurrent layer: a decaying sum of all inputs so far."""
+
+    def __call__(self, x, at, cache):
+        (state,) = cache.state
+        outs = []
+        for place in range(at.width):
+            new = 0.5 * state + x[:, place]
+            state = new if at.valid is None else mx.where(at.valid[:, place, None], new, state)
+            outs.append(state)
+        cache.state = (state,)
+        return mx.stack(outs, axis=1)
+
+
+class Tiny(nn.Module):
+    """One layer of each kind of cache."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, HIDDEN)
+        self.full, self.sliding, self.echo = Attention(), Attention(), Echo()
+        self.norm = nn.RMSNorm(HIDDEN)
+        self.head = nn.Linear(HIDDEN, VOCABULARY, bias=False)
+
+    def __call__(self, inputs, caches):
+        x = self.embed(inputs.tokens)
+        for layer, cache in zip((self.full, self.sliding, self.echo), caches, strict=True):
+            x = x + layer(self.norm(x), inputs.at, cache)
+        return self.norm(x)
+
+    def embed(self, tokens):
+        return self.embedding(tokens)
+
+    def logits(self, hidden):
+        return 2 * self.head(hidden)
+
+    def make_caches(self, policy):
+        return [policy.full(0), policy.sliding(1, 7), policy.state(2, [(HIDDEN,)], [mx.float32])]
+
+
+@pytest.fixture(scope="module")
+def network():
+    model = Tiny()
+    load(model, random_parameters(model, 3))
+    return Network(model=model, policy=PlainPolicy(mx.float32), vocabulary=VOCABULARY, weight_bytes=0)
+
+
+class House:
+    """Scheduler and device runner, turned by hand."""
+
+    def __init__(self, network, clock, *, stages=(), **engine):
+        shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)
+        self.runner = BatchRunner(shelf, {stage.name: stage for stage in stages}, clock)
+        self.scheduler = Scheduler(["m"], EngineSettings(**engine), clock)
+        self.steps = []
+
+    def turn(self, *messages):
+        self.scheduler.apply(messages)
+        step = self.scheduler.next_step()
+        deliveries = self.scheduler.settle(step, contained(self.runner.run, step))
+        for sink, events in deliveries.events:
+            sink(events)
+        self.steps.append(step)
+        return step
+
+    def run_dry(self, *messages):
+        self.turn(*messages)
+        while not self.scheduler.idle:
+            self.turn()
+
+
+@pytest.fixture(scope="module")
+def house(network, clocks):
+    def make(**engine):
+        return House(network, clocks(), **engine)
+
+    return make
+
+
+def submit(*asked):
+    return [Submit(one.orders, 0.0) for one in asked]
+
+
+def text(asked, choice=0):
+    return "".join(e.text for e in asked.heard if isinstance(e, TextDelta) and e.choice == choice)
+
+
+SAMPLINGS = [
+    Sampling(temperature=0.0, seed=1),
+    Sampling(temperature=0.0, seed=1, repetition_penalty=1.3),
+    Sampling(temperature=1.0, seed=11, top_p=0.9),
+    Sampling(temperature=0.8, seed=12, top_k=7, presence_penalty=0.5),
+    Sampling(temperature=1.5, seed=13, min_p=0.05, logit_bias={5: 3.0}),
+]
+
+
+def mixture(orders, seed, count, *, least=1):
+    """Return ragged requests, the same for the same seed."""
+    dice = random.Random(seed)
+    return [
+        orders(
+            f"r{number}",
+            prompt=[dice.randrange(1, VOCABULARY) for _ in range(dice.randint(1, 25))],
+            max_tokens=least + dice.randrange(24),
+            sampling=dice.choice(SAMPLINGS),
+            top_scores=dice.choice([None, None, 2]),
+        )
+        for number in range(count)
+    ]
+
+
+def test_sixteen_ragged_rows_say_what_each_says_alone(house, orders):
+    together, alone = (mixture(orders, 1, 16, least=32) for _ in range(2))
+    here = house(batch=16, prefill_chunk=20)
+    here.run_dry(*submit(*together))
+    for asked, single in zip(together, alone, strict=True):
+        house(batch=1, prefill_chunk=100).run_dry(*submit(single))
+        assert text(asked) == text(single)
+        assert asked.heard[-1].reason == single.heard[-1].reason
+        assert asked.heard[-1].usage == single.heard[-1].usage
+        check_grammar(asked.heard)
+    assert max(len(step.rows) for step in here.steps if isinstance(step, Decode)) == 16
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    joins=st.lists(st.integers(0, 6), min_size=8, max_size=8),
+    batch=st.integers(1, 5),
+    cancelled=st.sets(st.integers(0, 7), max_size=3),
+)
+def test_rows_join_and_leave_at_random(house, orders, seed, joins, batch, cancelled):
+    together, alone = mixture(orders, seed, 8), mixture(orders, seed, 8)
+    here = house(batch=batch, prefill_chunk=5)
+    for number, (asked, turns) in enumerate(zip(together, joins, strict=True)):
+        here.turn(*submit(asked))
+        for _ in range(turns):
+            here.turn()
+        if number in cancelled:
+            here.turn(Cancel(f"r{number // 2}"))
+    here.run_dry()
+    house(batch=1).run_dry(*submit(*alone))
+    for asked, single in zip(together, alone, strict=True):
+        check_grammar(asked.heard)
+        if asked.heard[-1].reason == "cancelled":
+            assert text(single).startswith(text(asked))
+        else:
+            assert text(asked) == text(single)
+    assert here.scheduler.snapshot().cache_bytes == 0
+
+
+def test_choices_fork_and_each_draws_with_its_own_seed(house, orders):
+    sampling = Sampling(temperature=1.0, seed=40)
+    asked = orders(prompt=range(1, 12), choices=4, sampling=sampling, max_tokens=12)
+    here = house(batch=3, prefill_chunk=4)
+    here.run_dry(*submit(asked))
+    assert sum(isinstance(step, Prefill) for step in here.steps) == 3
+    for choice in range(4):
+        seeded = Sampling(temperature=1.0, seed=40 + choice)
+        single = orders(prompt=range(1, 12), sampling=seeded, max_tokens=12)
+        house(batch=1).run_dry(*submit(single))
+        assert text(asked, choice) == text(single)
+    assert len({text(asked, choice) for choice in range(4)}) == 4
+    assert here.scheduler.snapshot().cache_bytes == 0
+
+
+def test_scores_come_with_the_tokens_they_belong_to(house, orders):
+    scored, plain = orders("scored", top_scores=3, max_tokens=6), orders("plain", max_tokens=6)
+    house().run_dry(*submit(plain, scored))
+    scores = [event for event in scored.heard if isinstance(event, Scored)]
+    assert [score.chosen.text for score in scores] == [f"{number} " for number in text(scored).split()]
+    assert all(score.top[0].token == score.chosen.token for score in scores)
+    assert all(score.chosen.logprob <= 0 for score in scores)
+    assert not any(isinstance(event, Scored) for event in plain.heard)
+
+
+def test_a_step_is_dispatched_before_the_last_one_is_read(house, orders):
+    asked = orders(max_tokens=4, sampling=SAMPLINGS[0])
+    here = house()
+    here.turn(*submit(asked))
+    here.turn()
+    assert text(asked) == ""
+    here.turn()
+    assert len(text(asked).split()) == 1
+    assert here.runner._batch.cache.lengths == [len(asked.orders[0].prompt.tokens) + 1]
+
+
+class Only:
+    """A constraint that allows a single token, one higher than the last."""
+
+    def __init__(self, token):
+        self.token = token
+
+    def allowed(self):
+        mask = bytearray(VOCABULARY // 8)
+        mask[self.token // 8] |= 1 << self.token % 8
+        return bytes(mask)
+
+    def advance(self, token):
+        assert token == self.token
+        self.token += 1
+
+
+def test_constrained_rows_obey_beside_free_ones(house, orders):
+    free, alone = orders("free", max_tokens=20), orders("free", max_tokens=20)
+    bound = [orders(f"b{n}", max_tokens=5, constraints=[Only(10 * n)]) for n in (1, 2, 3)]
+    here = house(batch=4)
+    here.turn(*submit(free))
+    here.run_dry(*submit(*bound))
+    house().run_dry(*submit(alone))
+    assert [text(one) for one in bound] == ["10 11 12 13 14 ", "20 21 22 23 24 ", "30 31 32 33 34 "]
+    assert text(free) == text(alone)
+
+
+# ── Leaving ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, 7])
+def test_a_cancel_storm_leaves_nothing(house, orders, turns):
+    here = house(batch=6, prefill_chunk=4)
+    asked = [orders(f"r{n}", prompt=range(1, 20), choices=1 + n % 3, max_tokens=40) for n in range(8)]
+    here.turn(*submit(*asked))
+    for _ in range(turns * 3):
+        here.turn()
+    assert here.scheduler.snapshot().cache_bytes > 0
+    here.turn(*(Cancel(f"r{n}") for n in range(8)))
+    stats = here.scheduler.snapshot()
+    assert (stats.waiting, stats.prefilling, stats.running, stats.cache_bytes) == (0, 0, 0, 0)
+    assert here.scheduler.idle
+    assert here.runner._held == 0
+    for one in asked:
+        check_grammar(one.heard, choices=one.request.choices)
+
+
+def test_device_memory_returns_after_many_requests(house, orders):
+    here = house(batch=4)
+
+    def round_of_requests():
+        here.run_dry(*submit(*(orders(f"r{n}", prompt=range(1, 40), max_tokens=10) for n in range(6))))
+        here.turn()
+        mx.synchronize()
+        mx.clear_cache()
+        return mx.get_active_memory()
+
+    first = round_of_requests()
+    assert [round_of_requests() for _ in range(3)] == [first] * 3
+
+
+# ── Failing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def failing_stage():
+    class Fuse(Struct, frozen=True):
+        at: int
+
+    def build(settings):
+        raise ValueError(f"fuse {settings[0].at} blew")
+
+    return SamplerStage(name="fuse", order=450, params=Fuse, build=build)
+
+
+def test_a_row_whose_sampler_fails_fails_alone(house, orders):
+    good = orders("good", max_tokens=12)
+    bad = orders("bad", sampling=Sampling(temperature=1.0, seed=1, stages={"fuse": Raw(b'{"at": 3}')}))
+    here = house(stages=[failing_stage()])
+    here.turn(*submit(good))
+    here.run_dry(*submit(bad))
+    assert isinstance(bad.heard[-1], Failed)
+    assert "fuse 3 blew" in bad.heard[-1].message
+    assert good.heard[-1].usage.completion == 12
+    assert here.scheduler.snapshot().cache_bytes == 0
+
+
+def test_after_a_failed_step_the_batch_is_rebuilt_clean(house, orders, network, monkeypatch):
+    here = house(batch=4)
+    before = [orders(f"r{n}", max_tokens=30) for n in range(3)]
+    here.turn(*submit(*before))
+    for _ in range(9):
+        here.turn()
+
+    def broken(_hidden):
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(network.model), "logits", lambda _, hidden: broken(hidden))
+        here.turn()
+    assert all(isinstance(one.heard[-1], Failed) for one in before)
+    here.turn()
+    assert here.scheduler.snapshot().cache_bytes == 0
+    after, alone = orders(max_tokens=9), orders(max_tokens=9)
+    here.run_dry(*submit(after))
+    house().run_dry(*submit(alone))
+    assert text(after) == text(alone)
+
+
+def test_closing_frees_everything(house, orders):
+    here = house()
+    here.turn(*submit(orders(max_tokens=30)))
+    for _ in range(4):
+        here.turn()
+    here.runner.close()
+    assert here.runner._batch is None
+    with pytest.raises(KeyError):
+        here.runner._shelf["m"]
+
+
+def test_loading_gives_up_when_halted(network):
+    told = []
+
+    def slow(_plan, progress):
+        progress(1, 3)
+        told.append(1)
+        halted.append(True)
+        progress(2, 3)
+        return network
+
+    class Plan:
+        @staticmethod
+        def progress(done, total):
+            told.append((done, total))
+
+    halted = []
+    shelf = Shelf({"m": Plan}, halted=lambda: bool(halted), load=slow)
+    with pytest.raises(Unavailable, match="2 of 3"):
+        shelf.load("m")
+    assert told == [(1, 3), 1]
+
+
+def test_answers_vary_enough_for_these_laws_to_mean_something(house, orders):
+    asked = mixture(orders, 5, 12, least=20)
+    house(batch=12).run_dry(*submit(*asked))
+    said = [text(one).split() for one in asked]
+    assert sum(len(set(tokens)) for tokens in said) > 12 * 8
+
+
+def test_whoever_finishes_has_said_why(house, orders):
+    asked = mixture(orders, 5, 6)
+    house().run_dry(*submit(*asked))
+    assert {type(one.heard[-1]) for one in asked} == {Finished}
