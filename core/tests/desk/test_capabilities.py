@@ -110,7 +110,7 @@ def test_a_model_that_sees_still_gets_no_image_from_elsewhere():
 
 
 def test_a_tool_that_is_not_there_cannot_be_chosen():
-    with pytest.raises(BadRequest, match="'mul'.*add"):
+    with pytest.raises(BadRequest, match=r"'mul'.*add"):
         ask(can=Capabilities(tools=True), tools=(ADD,), tool_choice=ToolChoice("one", "mul"))
 
 

@@ -27,7 +27,7 @@ def test_of_several_the_name_or_alias_decides(name, expected):
 
 
 def test_an_unknown_name_is_told_what_there_is():
-    with pytest.raises(UnknownModel, match="'c'.*a, b, small"):
+    with pytest.raises(UnknownModel, match=r"'c'.*a, b, small"):
         choose(TWO, "c")
 
 

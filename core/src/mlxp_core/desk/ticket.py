@@ -69,8 +69,8 @@ class Ticket:
     async def events(self) -> AsyncIterator[Event]:
         """Yield the events to the end; closing the iterator early cancels the request."""
         with self.listen() as listener:
-            while batch := await listener.more():
-                for event in batch:
+            while not listener.done:
+                for event in await listener.more():
                     yield event
 
     def cancel(self) -> None:
