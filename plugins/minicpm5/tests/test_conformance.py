@@ -1,9 +1,16 @@
-"""The family against the shared kit."""
+"""The plugin and its family against the shared kit."""
 
 import pytest
 
 from mlxp_core.testing.family import FamilySuite
+from mlxp_core.testing.plugin import PluginSuite
 from mlxp_minicpm5 import plugin
+
+
+class TestPlugin(PluginSuite):
+    @pytest.fixture
+    def plugin(self):
+        return plugin
 
 
 class TestFamily(FamilySuite):

@@ -4,12 +4,11 @@ import json
 
 import mlx.core as mx
 import pytest
-from mlx import nn
 
-from mlxp_core.testing.networks import Session, load
-from mlxp_minicpm5 import config
-from mlxp_minicpm5.text import MiniCPM5
-from mlxp_minicpm5.weights import convert, rename
+from mlxp_core.loading import choose_family, open_folder
+from mlxp_core.loading.network import load_network
+from mlxp_core.testing.networks import Session
+from mlxp_minicpm5 import plugin
 
 VARIANTS = ["minicpm5", "minicpm5-4bit-g32", "minicpm5-4bit-g64", "minicpm5-mixed"]
 STEPS = 64
@@ -41,30 +40,18 @@ def test_recorded_numbers_are_still_what_mlx_lm_computes(golden, llama_config):
         assert first[token].item() == pytest.approx(logit, abs=1e-3)
 
 
-def load_float32(folder):
-    """Load a checkpoint as float32, quantized layers as they are stored."""
-    raw = json.loads((folder / "config.json").read_text())
-    settings, read = raw.get("quantization", {}), config.read(raw)
-    stored = {rename(name): value for name, value in mx.load(str(folder / "model.safetensors")).items()}
-    stored.pop(None, None)
-    convert(stored, read)
-    network = MiniCPM5(read)
-
-    def quantized(path, _module):
-        chosen = settings.get(path) or settings
-        return f"{path}.scales" in stored and {key: chosen[key] for key in ("group_size", "bits")}
-
-    nn.quantize(network, class_predicate=quantized)
-    floats = (mx.bfloat16, mx.float16)
-    load(network, {n: v.astype(mx.float32) if v.dtype in floats else v for n, v in stored.items()})
-    return network
+def read_float32(path):
+    """Load a checkpoint with its first row open."""
+    folder, families = open_folder(path), {family.name: family for family in plugin.mlxp_model_families()}
+    family, config = choose_family(folder, families)
+    return Session(load_network(folder, family, config, dtype="float32").model)
 
 
 @pytest.mark.parametrize("length", ["short", "long"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_tiny_checkpoints_give_the_oracles_numbers(tiny_checkpoints, oracle, variant, length):
     expected = oracle[variant]["mlx_lm"]["float32"][length]
-    session = Session(load_float32(tiny_checkpoints / variant))
+    session = read_float32(tiny_checkpoints / variant)
     logits = session.read([expected["prompt"]])
     assert mx.argmax(logits[0], axis=-1).tolist() == expected["argmax_per_position"]
     for token, logit in expected["final"]["top5"]:
@@ -78,7 +65,7 @@ def test_tiny_checkpoints_say_what_mlx_lm_says(tiny_checkpoints, oracle, variant
     model.set_dtype(mx.float32)
     prompt = oracle[variant]["mlx_lm"]["float32"]["long"]["prompt"]
     first, said = oracle_greedy(model, prompt, STEPS)
-    session = Session(load_float32(tiny_checkpoints / variant))
+    session = read_float32(tiny_checkpoints / variant)
     logits = session.read([prompt])
     assert mx.allclose(logits[0][-1], first, atol=1e-4)
     assert session.greedy(logits, STEPS)[0] == [said]
