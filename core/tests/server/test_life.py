@@ -103,7 +103,5 @@ def test_an_address_of_another_machine_is_said_clearly():
 
 
 def test_two_protocols_on_one_path_are_named(lines):
-
-    lines = request.getfixturevalue("lines")
     with pytest.raises(PluginError, match=r"'lines' and 'copy' .* POST /t/say"):
         _check_paths([lines, replace(lines, name="copy")])
