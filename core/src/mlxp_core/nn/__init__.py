@@ -1,7 +1,18 @@
-"""What model families share: rotary positions, heads, gated feed-forward layers."""
+"""What model families share: rotary positions, heads, gated feed-forward layers, experts."""
 
+from mlxp_core.nn.experts import ExpertStack, QuantizedExpertStack, RoutedFeedForward
 from mlxp_core.nn.feedforward import Gate, GatedFeedForward, gated
 from mlxp_core.nn.heads import merge_heads, split_heads
 from mlxp_core.nn.rope import Rope
 
-__all__ = ["Gate", "GatedFeedForward", "Rope", "gated", "merge_heads", "split_heads"]
+__all__ = [
+    "ExpertStack",
+    "Gate",
+    "GatedFeedForward",
+    "QuantizedExpertStack",
+    "Rope",
+    "RoutedFeedForward",
+    "gated",
+    "merge_heads",
+    "split_heads",
+]
