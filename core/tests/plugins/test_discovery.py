@@ -1,3 +1,5 @@
+from importlib.metadata import entry_points
+
 from mlxp_core.plugins.discovery import discover, given
 
 
@@ -35,6 +37,24 @@ def test_a_second_copy_of_a_distribution_is_shadowed_by_the_first(site, tmp_path
     (copy / "entry_points.txt").write_text("[mlxp]\ntwin = elsewhere\n")
     (found,) = discover([*first, str(other)])
     assert found.version == "2.0"
+
+
+def test_folded_headers_comments_and_spaces_are_read(site):
+    home = site.folder / "old-1.0.dist-info"
+    home.mkdir()
+    (home / "METADATA").write_text(
+        "NAME: old\nVersion: 1.0\nRequires-Dist: mlxp-core\n  >=0.1\n\nName: prose\n"
+    )
+    (home / "entry_points.txt").write_text("# ours\n[ mlxp ]\n; none\n\n  a-b=package.module : thing\n")
+    (found,) = discover(site.path)
+    assert (found.name, found.module, found.dist) == ("a-b", "package.module : thing", "old")
+    assert found.requires == ("mlxp-core >=0.1",)
+
+
+def test_what_the_standard_library_finds_in_this_environment_is_what_we_find():
+    assert {(each.name, each.module) for each in discover()} == {
+        (point.name, point.value) for point in entry_points(group="mlxp")
+    }
 
 
 def test_other_groups_are_left_alone(site):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from email import message_from_string
 from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, distributions
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 from packaging.utils import canonicalize_name
 
 GROUP = "mlxp"
-_SECTION = re.compile(rf"^\s*\[\s*{GROUP}\s*\]", re.MULTILINE)
+_FOLD = re.compile(r"\n[ \t]+")
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -70,24 +69,40 @@ def built_in(name: str, module: str, version: str) -> Candidate:
 
 def _candidates(dist: Distribution) -> Iterator[Candidate]:
     text = dist.read_text("entry_points.txt")
-    # Nearly all distributions fail this glance; a regular expression costs less than parsing every file.
-    if text is None or not _SECTION.search(text):
-        return
-    points = [point for point in dist.entry_points if point.group == GROUP]
+    points = list(_points(text)) if text and GROUP in text else []
     if points:
         yield from _described(dist, points)
 
 
+def _points(text: str) -> Iterator[EntryPoint]:
+    """Read the lines ``name = module:attribute`` of our group; ``dist.entry_points`` would read the file again."""
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            group = line.strip("[] ")
+        elif group == GROUP and line and line[0] not in "#;":
+            name, _, value = line.partition("=")
+            yield EntryPoint(name.strip(), value.strip(), GROUP)
+
+
 def _described(dist: Distribution, points: Sequence[EntryPoint]) -> Iterator[Candidate]:
-    # Only the headers are parsed: the body is a whole README.
-    headers, _, _ = (dist.read_text("METADATA") or dist.read_text("PKG-INFO") or "").partition("\n\n")
-    metadata = message_from_string(headers)
+    headers = _headers(dist.read_text("METADATA") or dist.read_text("PKG-INFO") or "")
     for point in points:
         yield Candidate(
             name=point.name,
             module=point.value,
-            dist=metadata.get("Name", "unnamed"),
-            version=metadata.get("Version", "unknown"),
-            requires=tuple(metadata.get_all("Requires-Dist", [])),
+            dist=headers.get("name", ["unnamed"])[0],
+            version=headers.get("version", ["unknown"])[0],
+            requires=tuple(headers.get("requires-dist", ())),
             load=point.load,
         )
+
+
+def _headers(metadata: str) -> dict[str, list[str]]:
+    """Read the lines before the first empty one; the rest is a whole README. A line that is indented continues."""
+    head, _, _ = metadata.partition("\n\n")
+    headers: dict[str, list[str]] = {}
+    for line in _FOLD.sub(" ", head).splitlines():
+        key, _, value = line.partition(":")
+        headers.setdefault(key.lower(), []).append(value.strip())
+    return headers
