@@ -41,9 +41,9 @@ def serve(model: str | None, config: str | None, verbose: bool, **given: object)
 
     MODEL is a folder, or a name that a plugin can resolve. Without one, a tiny random model is served.
     """
+    began = time.perf_counter()
     from mlxp_core.server import bind, check_exposure  # `mlxp --help` needs no web server
 
-    began = time.perf_counter()
     _log(verbose=verbose)
     setup = set_up_here(said(given), config)
     server = setup.settings.section(ServerSettings)
