@@ -32,7 +32,8 @@ def plugins(config: str | None, disable: tuple[str, ...], only: tuple[str, ...],
 
 
 def _table(reports: Sequence[PluginReport]) -> Table:
-    table = Table("plugin", "state", "distribution", "version", "brings", box=None, header_style="bold")
+    table = Table("plugin", "state", "distribution", "version", box=None, header_style="bold")
+    table.add_column("brings", overflow="fold")
     table.add_column("load", justify="right")
     table.add_column("faults", justify="right")
     for report in reports:
