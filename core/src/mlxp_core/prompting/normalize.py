@@ -4,11 +4,11 @@ Clients send conversations that templates refuse: system messages in the middle,
 over messages, arguments as text. The rules here, in this order; each is a function from messages to messages:
 
 1. Results stand alone: a message with results is cut into one message per result and the rest.
-2. System messages that follow each other become one. Where the template takes none in the middle, all are joined at
-   the beginning; where it takes none at all, they open the first user message.
-3. Assistant messages that follow each other become one, so that calls made together stay together.
+2. Where the template takes no system messages in the middle, all are joined at the beginning; where it takes none at
+   all, they open the first user message.
+3. Assistant messages that follow each other become one, so that calls made together stay together; system messages too.
 4. Results move right behind the calls that they answer, in the order of the calls. A result that answers no call is
-   kept as words of the user.
+   kept as words of the user. Then rule 3 again, as results may have stood between.
 5. User messages that follow each other become one where the template demands alternation.
 """
 
@@ -38,8 +38,8 @@ def normalize(messages: Sequence[Message], traits: TemplateTraits) -> list[Messa
     Returns:
         The conversation to render: results stand one to a message, right behind their calls.
     """
-    told = fold_system(isolate_results(messages), traits)
-    paired = pair_results(join_turns(told, "assistant"))
+    told = join_turns(fold_system(isolate_results(messages), traits), "system", "assistant")
+    paired = join_turns(pair_results(told), "system", "assistant")
     return paired if traits.repeated else join_turns(paired, "user")
 
 
@@ -58,9 +58,9 @@ def isolate_results(messages: Sequence[Message]) -> list[Message]:
 
 
 def fold_system(messages: Sequence[Message], traits: TemplateTraits) -> list[Message]:
-    """Join system messages, and move them where the template takes them."""
+    """Move system messages to where the template takes them."""
     if traits.system and traits.late_system:
-        return join_turns(messages, "system")
+        return [*messages]
     system = [message for message in messages if message.role == "system"]
     others = [message for message in messages if message.role != "system"]
     if not system:
@@ -75,12 +75,12 @@ def fold_system(messages: Sequence[Message], traits: TemplateTraits) -> list[Mes
     return [*others[:first], opened, *others[first + 1 :]]
 
 
-def join_turns(messages: Sequence[Message], role: Role) -> list[Message]:
-    """Join neighbouring messages of ``role`` into one."""
+def join_turns(messages: Sequence[Message], *roles: Role) -> list[Message]:
+    """Join neighbouring messages of one role into one, for each of ``roles``."""
     out: list[Message] = []
     for speaker, run in groupby(messages, key=lambda message: message.role):
         turn = list(run)
-        out.extend([_joined(turn)] if speaker == role else turn)
+        out.extend([_joined(turn)] if speaker in roles else turn)
     return out
 
 
@@ -109,7 +109,8 @@ class _Turn:
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self.calls = [part.id for part in message.parts if isinstance(part, Call)]
+        calls = message.parts if message.role == "assistant" else ()
+        self.calls = [part.id for part in calls if isinstance(part, Call)]
         self._answers: list[tuple[int, Message]] = []
 
     def answer(self, result: Result, message: Message) -> bool:
