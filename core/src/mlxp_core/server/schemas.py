@@ -60,18 +60,20 @@ class Schemas:
                 return self._schema(inner)
             case shapes.UnionType(types=types):
                 return {"anyOf": [self._schema(each) for each in types]}
+            case shapes.DictType() | shapes.TupleType() | shapes.CollectionType():
+                return self._container(shape)
+            case _:
+                return _scalar(shape)
+
+    def _container(self, shape: shapes.DictType | shapes.TupleType | shapes.CollectionType) -> Schema:
+        match shape:
             case shapes.DictType(value_type=value):
                 return {"type": "object", "additionalProperties": self._schema(value)}
             case shapes.TupleType(item_types=items):
-                return {
-                    "type": "array",
-                    "prefixItems": [self._schema(item) for item in items],
-                    "items": False,
-                }
-            case shapes.CollectionType(item_type=item):
-                return {"type": "array", "items": self._schema(item), **_lengths(shape, "Items")}
+                described = [self._schema(item) for item in items]
+                return {"type": "array", "prefixItems": described, "items": False}
             case _:
-                return _scalar(shape)
+                return {"type": "array", "items": self._schema(shape.item_type), **_lengths(shape, "Items")}
 
     def _struct(self, shape: shapes.StructType) -> Schema:
         if shape.cls not in self._names:
