@@ -78,6 +78,11 @@ def pair():
     )
 
 
+@pytest.fixture(scope="session")
+def pair_folder_arguments():
+    return {"config": CONFIG, "shapes": SHAPES}
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A model folder that nothing is wrong with, for a test to change."""
