@@ -89,6 +89,10 @@ BROKEN = {
     "raises": ("raise ValueError('no licence')", "ValueError: no licence"),
     "exits": ("raise SystemExit(3)", "SystemExit"),
     "syntax": ("def f(:", "SyntaxError"),
+    "raises when looked at": (
+        "def __getattr__(name): raise ImportError('lazy')",
+        "looking at it failed: ImportError: lazy",
+    ),
     "wrong argument": (
         "from mlxp_core import hookimpl\n@hookimpl\ndef mlxp_model_families(setings): return []",
         "mlxp_model_families has no argument 'setings'; did you mean 'settings'?",

@@ -165,6 +165,7 @@ def _judged(candidate: Candidate, doubled: Faults, clock: Callable[[], float]) -
     start = clock()
     try:
         plugin = attempt("its import", candidate.load)
+        oversights = attempt("looking at it", partial(_oversights, plugin))
     except PluginFault as error:
         return Found(candidate=candidate, state="broken", fault=str(error), warnings=warnings)
     load_ms = (clock() - start) * 1000
@@ -172,7 +173,7 @@ def _judged(candidate: Candidate, doubled: Faults, clock: Callable[[], float]) -
         candidate=candidate,
         state="on",
         plugin=plugin,
-        warnings=(*warnings, *_oversights(plugin)),
+        warnings=(*warnings, *oversights),
         load_ms=load_ms,
     )
 
@@ -227,8 +228,8 @@ def _registered(found: tuple[Found, ...]) -> tuple[PluginManager, dict[str, str]
 
 
 def _register(manager: PluginManager, each: Found) -> None:
-    if wrong := "; ".join(misfits(manager, each.plugin)):
-        raise PluginFault(wrong)
+    if wrong := attempt("looking for its hooks", lambda: list(misfits(manager, each.plugin))):
+        raise PluginFault("; ".join(wrong))
     attempt("registering it", partial(manager.register, each.plugin, each.name))
 
 
