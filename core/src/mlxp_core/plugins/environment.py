@@ -12,6 +12,8 @@ from mlxp_core.plugins.spelling import suggestion
 
 PREFIX = "MLXP_"
 PLUGINS_VARIABLE = "MLXP_PLUGINS"
+_SERVICE_LINKS = ("MLXP_SERVICE_", "MLXP_PORT")
+"""What Kubernetes sets for neighbours of a service called ``mlxp``; close to names of ours, and none of them."""
 
 
 def from_environment(
@@ -75,6 +77,8 @@ def _variables(sections: Sections) -> dict[str, tuple[str, str]]:
 
 
 def _refuse_unknown(variable: str, known: Iterable[str], sections: Sections) -> None:
+    if variable.startswith(_SERVICE_LINKS):
+        return
     ours = any(variable.startswith(_prefix(section)) for section in sections)
     if ours or get_close_matches(variable, known, n=1, cutoff=0.85):
         raise SettingsError(
