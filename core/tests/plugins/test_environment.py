@@ -76,3 +76,8 @@ def test_the_short_and_the_long_form_together_are_refused():
         SettingsError, match=r"MLXP_PLUGINS and MLXP_PLUGINS_DISABLE both set plugins\.disable"
     ):
         from_environment(environ, CORE_SECTIONS)
+
+
+def test_what_kubernetes_says_of_a_service_called_mlxp_is_left_alone():
+    links = {"MLXP_SERVICE_HOST": "10.0.0.1", "MLXP_SERVICE_PORT": "80", "MLXP_PORT": "tcp://10.0.0.1:80"}
+    assert from_environment(links, CORE_SECTIONS) == {}
