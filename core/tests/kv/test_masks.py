@@ -27,3 +27,12 @@ def test_a_window_is_exact(start, width, window):
     keys = range(start + width)
     mask = pair_mask(mx.array([list(keys)]), BatchPositions([start], [width], width), window=window)
     assert mask[0, 0].tolist() == [[j <= i and i - j < window for j in keys] for i in keys[start:]]
+
+
+def test_an_overlay_reaches_beyond_the_window():
+    at, block = BatchPositions([2], [4], 4), mx.arange(4) >= 1
+    overlay = (block[:, None] & block)[None]
+    mask = pair_mask(mx.arange(6)[None], at, window=2, overlay=overlay)
+    assert mask[0, 0].tolist() == [
+        [(j <= i and i - j < 2) or min(i, j) >= 3 for j in range(6)] for i in range(2, 6)
+    ]

@@ -106,7 +106,8 @@ class AttentionCache(LayerCache, Protocol):
             v: ``[rows, kv_heads, width, value_dim]``; ``None`` together with ``k``.
             at: where the rows stand.
             scale: multiplies the scores.
-            overlay: ``[rows, width, width]`` bool, pairs of this pass's tokens allowed besides the causal ones.
+            overlay: ``[rows, width, width]`` bool, pairs of this pass's tokens allowed besides those the layer sees by
+                itself (causal, within its window), however far apart they are.
 
         Returns:
             ``[rows, heads, width, value_dim]``; padded queries hold rubbish.

@@ -42,13 +42,13 @@ def slot_positions(ends: mx.array, slots: int, capacity: int) -> mx.array:
 def pair_mask(
     keys: mx.array, at: Positions, *, window: int | None = None, overlay: mx.array | None = None
 ) -> mx.array:
-    """Return which pairs of query and key attend: ``((key <= query) | overlay) & (query - key < window)``.
+    """Return which pairs of query and key attend: ``((key <= query) & (query - key < window)) | overlay``.
 
     Args:
         keys: ``[rows, keys]``, the position of each key; negative = nothing is there.
         at: where the queries stand.
         window: how many keys back a query sees, itself included; ``None`` = all.
-        overlay: ``[rows, width, width]`` bool, pairs of this pass's tokens allowed besides the causal ones.
+        overlay: ``[rows, width, width]`` bool, pairs of this pass's tokens allowed besides those, however far apart.
 
     Returns:
         ``[rows, 1, width, keys]`` bool.
@@ -56,10 +56,10 @@ def pair_mask(
     queries = query_positions(at)[:, :, None]
     keys = keys[:, None, :]
     seen = keys <= queries
-    if overlay is not None:
-        seen = seen | _spread(overlay, keys - at.offset[:, None, None])
     if window is not None:
         seen = seen & (queries - keys < window) & (keys >= 0)
+    if overlay is not None:
+        seen = seen | _spread(overlay, keys - at.offset[:, None, None])
     return seen[:, None]
 
 

@@ -72,7 +72,7 @@ def _beside(at: Positions, window: int, capacity: int, overlay: mx.array | None)
 
 
 class SlidingCache:
-    """An ``AttentionCache`` over a ring. An ``overlay`` widens what is causal, never the window."""
+    """An ``AttentionCache`` over a ring. An ``overlay`` may reach beyond the window: all of its pass is at hand."""
 
     def __init__(self, dtype: mx.Dtype, window: int, slack: int) -> None:
         """Make an empty cache for one row.

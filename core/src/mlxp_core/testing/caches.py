@@ -161,13 +161,14 @@ class CacheSuite:
         under.attend([1, 1], 1)
 
     def test_pairs_of_an_overlay_see_each_other(self, bench: Callable[[int], Bench]) -> None:
-        """Blocks of one pass may look ahead, within a window where there is one."""
+        """Blocks of one pass may look ahead, and back beyond any window."""
         under = bench(2)
         under.join()
         under.attend([7, 3], 7)
         for width in (6, 30):
-            blocks = mx.arange(width) // 4
-            overlay = mx.broadcast_to(blocks[:, None] == blocks, (2, width, width))
+            blocks = mx.arange(width) // 12
+            real = mx.arange(width) < mx.array([[width], [width - 2]])
+            overlay = (blocks[:, None] == blocks) & real[:, :, None] & real[:, None]
             under.attend([width, width - 2], width, overlay=overlay)
         under.attend([1, 1], 1)
 

@@ -37,14 +37,14 @@ class Row:
 def plain_attention(
     queries: mx.array, row: Row, window: int | None, scale: float, overlay: mx.array | None = None
 ) -> mx.array:
-    """Return ``softmax(q k^T * scale) v`` of the row's last tokens, causal and within ``window``.
+    """Return ``softmax(q k^T * scale) v`` of the row's last tokens: causal, within ``window``, and as ``overlay`` adds.
 
     Args:
         queries: ``[heads, count, dim]`` of the last ``count`` tokens of ``row``.
         row: all keys and values up to and including them.
         window: tokens a query sees, itself included; ``None`` = all.
         scale: multiplies the scores.
-        overlay: ``[count, count]`` bool, pairs of the last tokens allowed besides the causal ones.
+        overlay: ``[count, count]`` bool, pairs of the last tokens allowed besides, however far apart.
 
     Returns:
         ``[heads, count, dim]``.
@@ -54,11 +54,11 @@ def plain_attention(
     i = mx.arange(length - count, length)[:, None]
     j = mx.arange(length)[None]
     seen = j <= i
+    if window is not None:
+        seen = seen & (i - j < window)
     if overlay is not None:
         before = mx.zeros((count, length - count), dtype=mx.bool_)
         seen = seen | mx.concatenate([before, overlay], axis=1)
-    if window is not None:
-        seen = seen & (i - j < window)
     keys, values = (mx.repeat(part, heads // KV_HEADS, axis=0) for part in (row.keys, row.values))
     scores = mx.where(seen, queries @ keys.swapaxes(1, 2) * scale, -float("inf"))
     return mx.softmax(scores, axis=2) @ values
