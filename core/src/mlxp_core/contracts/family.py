@@ -97,6 +97,8 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
         tool_format, thinking_format, vision_tower: names of registered formats.
         lora_targets: last components of module paths that adapters may attach to.
         float32: endings of parameter names that are float32 whatever type the other weights are served in.
+        whole_images: whether tokens of one image look ahead at each other, so that a pass must hold all of an image
+            or nothing of it; absent = images may be cut anywhere.
     """
 
     name: str
@@ -112,3 +114,4 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
     vision_tower: str | None = None
     lora_targets: tuple[str, ...] = ()
     float32: tuple[str, ...] = ()
+    whole_images: Callable[[FamilyConfig], bool] | None = None
