@@ -13,13 +13,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import httpx
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import WireProtocol
-from mlxp_core.desk import Desk, keeper
+from mlxp_core.desk import Desk, EngineFace, keeper
 from mlxp_core.engine import Order
 from mlxp_core.loading.sketch_tokenizer import END, TURN_END, sketch_tokenizer, sketch_tokenizer_config
 from mlxp_core.plugins import Registry, SettingsStore, build_registry, load_plugins, load_settings
@@ -37,6 +37,7 @@ from mlxp_core.types import (
 )
 
 T = TypeVar("T")
+E = TypeVar("E", bound=EngineFace)
 
 PATIENCE_S = 20.0
 """How long anything may take before a test has failed."""
@@ -88,20 +89,22 @@ class SketchFrontend:
         )
 
 
-class Served:
+class Served(Generic[E]):
     """A running server, on a thread of its own.
 
     Attributes:
+        url: where it listens.
         client: asks it.
         desk: its desk; use it by ``call``.
-        engine: its engine; use it by ``call``.
+        engine: its engine; use a scripted one by ``call``.
     """
 
-    def __init__(self, server: Server, sock: socket.socket, desk: Desk, engine: ScriptedEngine) -> None:
+    def __init__(self, server: Server, sock: socket.socket, desk: Desk, engine: E) -> None:
         """Hold what belongs together; nothing runs yet."""
         self.desk = desk
         self.engine = engine
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{sock.getsockname()[1]}", timeout=PATIENCE_S)
+        self.url = f"http://127.0.0.1:{sock.getsockname()[1]}"
+        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE_S)
         self._server = server
         self._loop: asyncio.AbstractEventLoop | None = None
         self._up = threading.Event()
@@ -135,6 +138,26 @@ class Served:
 
 
 @contextmanager
+def running(registry: Registry, desk: Desk, engine: E, settings: ServerSettings) -> Iterator[Served[E]]:
+    """Run a server around a desk and its engine for as long as the block lasts."""
+    with bind(settings) as sock:
+        served = Served(Server(build_app(registry, desk, settings), desk, settings), sock, desk, engine)
+        served.start()
+        try:
+            with served.client:
+                yield served
+        finally:
+            served.ask_to_stop()
+            served.join()
+
+
+def on_a_free_port(flags: Flags | None) -> Flags:
+    """Return the flags with a free port in place of the usual one, unless they name another."""
+    given = flags or {}
+    return {**given, "server": {"port": 0, **given.get("server", {})}}
+
+
+@contextmanager
 def serve(
     protocols: Sequence[WireProtocol],
     script: Script = (),
@@ -143,7 +166,7 @@ def serve(
     models: Sequence[ModelInfo] = (SKETCH,),
     plugins: Sequence[tuple[str, object]] = (),
     loading: bool = False,
-) -> Iterator[Served]:
+) -> Iterator[Served[ScriptedEngine]]:
     """Serve protocols for as long as the block lasts.
 
     Args:
@@ -154,27 +177,18 @@ def serve(
         plugins: further plugins, as names with modules or objects.
         loading: begin with an engine that is loading.
     """
-    settings = load_settings(None, {}, {"server": {"port": 0}, **(flags or {})})
+    settings = load_settings(None, {}, on_a_free_port(flags))
     registry = _registry(protocols, plugins, settings)
-    running = settings.section(EngineSettings)
+    places = settings.section(EngineSettings)
     engine = ScriptedEngine(
         script,
-        places=running.batch + running.queue,
+        places=places.batch + places.queue,
         loading=loading,
         on_record=keeper(registry.observers),
     )
     desk = Desk(engine, {info.id: SketchFrontend(info) for info in models}, registry, settings)
-    server_settings = settings.section(ServerSettings)
-    with bind(server_settings) as sock:
-        server = Server(build_app(registry, desk, server_settings), desk, server_settings)
-        served = Served(server, sock, desk, engine)
-        served.start()
-        try:
-            with served.client:
-                yield served
-        finally:
-            served.ask_to_stop()
-            served.join()
+    with running(registry, desk, engine, settings.section(ServerSettings)) as served:
+        yield served
 
 
 class _Bringer:
