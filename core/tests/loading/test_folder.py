@@ -5,7 +5,6 @@ import pytest
 
 from mlxp_core.errors import ModelFolderError, UnsupportedModel
 from mlxp_core.loading import open_folder
-from mlxp_core.loading.sketch import write_sketch
 from mlxp_core.types import GenerationDefaults
 
 
@@ -29,14 +28,6 @@ def test_a_whole_folder_is_read(folder):
     assert "<|im_start|>" in opened.facts().special_tokens
     assert "<function name=" in opened.facts().template
     assert opened.warnings == ()
-
-
-def test_a_sketch_of_the_same_seed_is_the_same(tmp_path):
-    first, second = write_sketch(tmp_path / "a"), write_sketch(tmp_path / "b")
-    for file in first.iterdir():
-        assert file.read_bytes() == (second / file.name).read_bytes()
-    other = write_sketch(tmp_path / "c", seed=1)
-    assert (first / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
 
 
 def test_no_folder_at_all(tmp_path):
