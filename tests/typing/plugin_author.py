@@ -18,6 +18,7 @@ from mlxp_core.contracts import (
     Decoded,
     Encoder,
     Endpoint,
+    Expansion,
     ImagePreparer,
     Inputs,
     KVPolicy,
@@ -142,16 +143,21 @@ class Eye:
         """Prepare an image."""
         return Pixels(values=image.tobytes(), shape=(1,), tokens=1, grid=(1, 1, 1), digest=digest)
 
-    def expand(self, pixels: Pixels) -> tuple[str, str, str]:
+    def expand(self, pixels: Pixels) -> Expansion:
         """Return what stands for it in the prompt."""
-        return "", "<soft>" * pixels.tokens, ""
+        return Expansion("<soft>", before="<begin>" if pixels.grid[0] == 1 else "")
 
     def __call__(self, pixels: mx.array, grid: tuple[int, int, int]) -> mx.array:
         """Return features."""
         return pixels
 
 
-def preparer(config: RawConfig, processor: Mapping[str, Any]) -> ImagePreparer:
+def eyes(config: RawConfig) -> Config | None:
+    """Say whether a checkpoint has eyes."""
+    return Config(vocab_size=1) if "vision_config" in config else None
+
+
+def preparer(config: Config, processor: Mapping[str, Any]) -> ImagePreparer:
     """Make a preparer."""
     return Eye()
 
@@ -277,7 +283,9 @@ def mlxp_thinking_formats() -> tuple[ThinkingFormat, ...]:
 @hookimpl
 def mlxp_vision_towers() -> list[VisionTower]:
     """Bring a tower."""
-    return [VisionTower(name="author", preparer=preparer, build=tower, rename=lambda tensor: tensor)]
+    return [
+        VisionTower(name="author", config=eyes, preparer=preparer, build=tower, rename=lambda tensor: tensor)
+    ]
 
 
 @hookimpl

@@ -64,7 +64,7 @@ BRINGS = {
     "thinking_formats": ("mlxp_thinking_formats", thinking("x")),
     "vision_towers": (
         "mlxp_vision_towers",
-        VisionTower(name="x", preparer=nothing, build=nothing, rename=nothing),
+        VisionTower(name="x", config=nothing, preparer=nothing, build=nothing, rename=nothing),
     ),
     "protocols": ("mlxp_protocols", protocol("x")),
     "sampler_stages": ("mlxp_sampler_stages", SamplerStage(name="x", order=1, params=Struct, build=nothing)),

@@ -31,7 +31,14 @@ from mlxp_core.contracts.services import (
     SettingsSection,
     Ticket,
 )
-from mlxp_core.contracts.vision import ImagePreparer, Pixels, VisionNetwork, VisionTower
+from mlxp_core.contracts.vision import (
+    Expansion,
+    ImagePreparer,
+    Pixels,
+    VisionConfig,
+    VisionNetwork,
+    VisionTower,
+)
 
 __all__ = [
     "AttentionCache",
@@ -44,6 +51,7 @@ __all__ = [
     "Decoded",
     "Encoder",
     "Endpoint",
+    "Expansion",
     "FamilyConfig",
     "FolderFacts",
     "ImagePreparer",
@@ -71,6 +79,7 @@ __all__ = [
     "Ticket",
     "ToolFormat",
     "ToolParser",
+    "VisionConfig",
     "VisionNetwork",
     "VisionTower",
     "Vocabulary",

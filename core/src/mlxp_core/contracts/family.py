@@ -28,6 +28,11 @@ class ImageSpan(Struct, frozen=True):
     count: int
     grid: tuple[int, int, int]
 
+    @property
+    def end(self) -> int:
+        """Return the place behind the last of them."""
+        return self.start + self.count
+
 
 class Inputs(Struct, frozen=True, kw_only=True):
     """One forward pass over rows of a batch.
@@ -36,13 +41,16 @@ class Inputs(Struct, frozen=True, kw_only=True):
         tokens: ``[rows, width]`` int32, padded on the right; image positions keep their placeholder ids.
         at: where each row stands and how many of its ``width`` tokens are real.
         embeddings: ``[rows, width, hidden]``, to use in place of looking up ``tokens``; image features are in it.
-        images: per row, the spans that overlap this pass; empty when no row has any.
+        images: per row, the spans that overlap this pass; empty when no row has had an image.
+        past_images: per row, the spans that ended before this pass, for networks whose positions follow from the
+            images before them; in step with ``images``.
     """
 
     tokens: mx.array
     at: Positions
     embeddings: mx.array | None = None
     images: tuple[tuple[ImageSpan, ...], ...] = ()
+    past_images: tuple[tuple[ImageSpan, ...], ...] = ()
 
 
 class LanguageModel(Protocol):

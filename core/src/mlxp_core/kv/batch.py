@@ -117,13 +117,37 @@ def forward(
         tokens: ``[rows, width]`` int32, padded on the right.
         counts: real tokens of each row; absent = all of them.
         embeddings: ``[rows, width, hidden]`` in place of looking up ``tokens``.
-        images: per row, the spans that overlap this pass.
+        images: all spans of each row, past and future ones too, in order; empty = no row has any.
 
     Returns:
         Hidden states ``[rows, width, hidden]``; rubbish where a row is padded.
     """
     width = tokens.shape[1]
     at = cache.begin([width] * cache.rows if counts is None else counts, width)
-    hidden = model(Inputs(tokens=tokens, at=at, embeddings=embeddings, images=images), cache.layers)
+    now, past = _spans_now(images, at), _spans_before(images, at)
+    inputs = Inputs(tokens=tokens, at=at, embeddings=embeddings, images=now, past_images=past)
+    hidden = model(inputs, cache.layers)
     cache.commit(at)
     return hidden
+
+
+Spans = tuple[tuple[ImageSpan, ...], ...]
+
+
+def _spans_now(rows: Spans, at: Positions) -> Spans:
+    """Return the spans of each row that the pass reads any of."""
+    return tuple(
+        tuple(
+            span
+            for span in spans
+            if span.start < at.starts[row] + at.counts[row] and span.end > at.starts[row]
+        )
+        for row, spans in enumerate(rows)
+    )
+
+
+def _spans_before(rows: Spans, at: Positions) -> Spans:
+    """Return the spans of each row that were over before the pass."""
+    return tuple(
+        tuple(span for span in spans if span.end <= at.starts[row]) for row, spans in enumerate(rows)
+    )
