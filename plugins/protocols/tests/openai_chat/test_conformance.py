@@ -5,9 +5,11 @@ import json
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
+from mlxp_core.testing.plugin import PluginSuite
 from mlxp_core.testing.protocol import ProtocolSuite, read_sse
 from mlxp_core.testing.replies import Answer, Reply
 from mlxp_core.types import Usage
+from mlxp_protocols.openai_chat import plugin as module
 
 REASONS = {"stop": "stop", "length": "length", "tool_calls": "calls", None: None}
 
@@ -124,3 +126,9 @@ class TestChatCompletions(ProtocolSuite):
 
     def read_back(self, said, *, stream):
         return read_stream(said) if stream else read_whole(said)
+
+
+class TestPlugin(PluginSuite):
+    @pytest.fixture
+    def plugin(self):
+        return module
