@@ -6,7 +6,6 @@ from mlxp_core.types import EngineStats
 from mlxp_protocols import openai_error
 from mlxp_protocols.native import answers, wire
 
-
 ENDPOINTS = (
     Query(path="/health", answer=answers.health, returns=wire.Health, summary="Ready to answer?"),
     Query(path="/livez", answer=answers.livez, returns=wire.Alive, summary="Is the process alive?"),
