@@ -1,12 +1,15 @@
 """MiniCPM5's tool calls, against the kit, and what this family alone does."""
 
 import json
+import re
 
 import pytest
-from mlxp_core.testing.formats import TextTokens, ToolFormatSuite, ToolSample, called, read, shown, tool_reader
-from mlxp_core.types import CallBroken, ToolChoice
 
-from mlxp_minicpm5 import tools
+from mlxp_core.reading import Reader
+from mlxp_core.testing.formats import ToolFormatSuite, ToolSample, tool_reader
+from mlxp_core.testing.reading import TextTokens, called, read, shown
+from mlxp_core.types import CallBroken, GenerateRequest, ToolChoice, ToolSpec
+from mlxp_minicpm5 import thinking, tools
 
 
 def element(name, arguments):
@@ -35,7 +38,11 @@ def qwen_style(name, arguments):
 CALLS = [
     (
         "book_table",
-        {"guests": 4, "notes": "a < b & c\n  next 'line' </param></function> 🍜", "when": {"day": [1, {"x": "}"}]}},
+        {
+            "guests": 4,
+            "notes": "a < b & c\n  next 'line' </param></function> 🍜",
+            "when": {"day": [1, {"x": "}"}]},
+        },
     ),
     ("list.files-now", {}),
 ]
@@ -131,7 +138,7 @@ def test_text_stays_text(written, value):
         ("tags", '["a", "b"]', ["a", "b"]),
         ("tags", "['a', \"it's\", ('x', 1),]", ["a", "it's", ["x", 1]]),
         ("when", "{'day': None, 'at': [1.5, True]}", {"day": None, "at": [1.5, True]}),
-        ("when", "<![CDATA[{\n\"a\": \"<\"}]]>", {"a": "<"}),
+        ("when", '<![CDATA[{\n"a": "<"}]]>', {"a": "<"}),
         ("when", "{'a': ", "{'a': "),
         ("nickname", "7", "7"),
         ("stranger", "7", 7),
@@ -248,3 +255,29 @@ def test_only_the_tool_that_was_chosen_may_be_called():
     events, _, _ = listen(text, choice=ToolChoice("one", name="book_table"))
     assert called(events) == [("book_table", {})]
     assert shown(events) == element("list.files-now", {})
+
+
+@pytest.mark.parametrize("case", ["tool_roundtrip", "tool_parallel", "tool_then_answer", "special_arg_text"])
+def test_what_the_official_template_writes_is_read_back(shared, case):
+    goldens = json.loads((shared / "assets" / "minicpm5" / "template_renders.json").read_text("utf-8"))
+    rendered = goldens["renders"]["chat_template.jinja"][case]["text"]
+    specs = [tool["function"] for tool in goldens["cases"][case]["tools"]]
+    request = GenerateRequest(
+        id="r",
+        model="m",
+        prompt="",
+        tools=tuple(ToolSpec(tool["name"], "", tool["parameters"]) for tool in specs),
+    )
+    turns = re.findall(r"<\|im_start\|>assistant\n(.*?)<\|im_end\|>", rendered, re.DOTALL)
+    said = [message for message in goldens["cases"][case]["messages"] if message["role"] == "assistant"]
+    table = TextTokens((*tools.FORMAT.openers, *tools.FORMAT.keeps))
+    for turn, message in zip(turns, said, strict=True):
+        reader = Reader(
+            request, table=table, end_tokens=frozenset(), tools=tools.FORMAT, thinking=thinking.FORMAT
+        )
+        events, _ = read(reader, table.tokens(turn))
+        calls = [
+            (call["function"]["name"], call["function"]["arguments"])
+            for call in message.get("tool_calls", [])
+        ]
+        assert called(events) == calls

@@ -10,12 +10,32 @@ from collections.abc import Callable, Iterable, Sequence
 
 from mlxp_core.contracts import CallArguments, CallEnd, CallName, CallSign, Malformed, ToolFormat, ToolParser
 from mlxp_core.reading.values import object_json
-from mlxp_core.types import CallBroken, CallDelta, CallDone, CallStarted, Event, TextDelta, ToolSpec
+from mlxp_core.types import (
+    CallBroken,
+    CallDelta,
+    CallDone,
+    CallStarted,
+    Event,
+    GenerateRequest,
+    TextDelta,
+    ToolSpec,
+)
 
 
 def random_call_id() -> str:
     """Return a fresh id: ``call_`` and 24 hexadecimal digits."""
     return f"call_{secrets.token_hex(12)}"
+
+
+def callable_tools(request: GenerateRequest) -> tuple[ToolSpec, ...]:
+    """Return the tools that may be called in this request."""
+    match request.tool_choice.mode:
+        case "none":
+            return ()
+        case "one":
+            return tuple(tool for tool in request.tools if tool.name == request.tool_choice.name)
+        case _:
+            return request.tools
 
 
 class CallReader:

@@ -9,7 +9,7 @@ bytes become:
 """
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 _REPLACEMENT = "\ufffd"
@@ -48,34 +48,56 @@ class Detokenizer:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._fallback = _has_byte_pieces(table)
         self._run = bytearray()
-        self._first = True
+        self._beginning: list[int] | None = []  # the tokens before the first text
 
     def feed(self, token: int) -> str:
         """Take the next token; return the text that is certain now, often empty in the middle of a character."""
         data = self._table.token_bytes(token)
         if not data:
             return ""
-        if self._first:
-            self._first = False
-            if data[:1] == b" ":  # some decoders drop the space that begins a text
-                data = self._table.decode([token], special=False).encode()
-        if not self._fallback:
-            return self._decoder.decode(data)
+        text = self._joined(token, data) if self._fallback else self._decoder.decode(data)
+        if self._beginning is not None:
+            self._beginning.append(token)
+            return self._begin(text)
+        return text
+
+    def flush(self) -> str:
+        """Return what is still held back, because nothing follows that could complete it."""
+        text = self._end_run() if self._fallback else self._decoder.decode(b"", final=True)
+        return self._begin(text)
+
+    def _joined(self, token: int, data: bytes) -> str:
+        """Take a token of a vocabulary with byte pieces."""
         if len(data) == 1 and self._table.token_id(_byte_piece(data[0])) == token:
             self._run += data
             return ""
         text = data.decode("utf-8", "replace")
-        return self.flush() + text if self._run else text
+        return self._end_run() + text if self._run else text
 
-    def flush(self) -> str:
-        """Return what is still held back, because nothing follows that could complete it."""
-        if not self._fallback:
-            return self._decoder.decode(b"", final=True)
+    def _end_run(self) -> str:
         run, self._run = bytes(self._run), bytearray()
         try:
             return run.decode("utf-8")
         except UnicodeDecodeError:
             return _REPLACEMENT * len(run)
+
+    def _begin(self, text: str) -> str:
+        """Return the first text with as many leading spaces as the tokenizer's own decoder leaves it."""
+        if not text or self._beginning is None:
+            return text
+        tokens, self._beginning = self._beginning, None
+        if text[0] != " ":
+            return text
+        first = self._table.decode(tokens, special=False)
+        return first[: len(first) - len(first.lstrip(" "))] + text.lstrip(" ")
+
+
+def marker_tokens(table: TokenTable, markers: Iterable[str]) -> dict[int, str]:
+    """Return id -> text of the markers that are one token of this tokenizer; the others are plain text in it."""
+    tokens = {table.token_id(marker): marker for marker in markers if marker}
+    return {
+        token: marker for token, marker in tokens.items() if token is not None and token in table.added_tokens
+    }
 
 
 def _byte_piece(byte: int) -> str:

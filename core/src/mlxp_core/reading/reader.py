@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from mlxp_core.contracts import ThinkingFormat, ToolFormat
 from mlxp_core.reading.answer import AnswerText
-from mlxp_core.reading.calls import CallReader, random_call_id
-from mlxp_core.reading.detokenize import Detokenizer, TokenTable
+from mlxp_core.reading.calls import CallReader, callable_tools, random_call_id
+from mlxp_core.reading.detokenize import Detokenizer, TokenTable, marker_tokens
 from mlxp_core.reading.ledger import Ledger
 from mlxp_core.reading.scanner import MarkerScanner
 from mlxp_core.reading.thought import ThoughtStart
@@ -29,7 +29,6 @@ from mlxp_core.types import (
     Reason,
     TextDelta,
     ThinkingDelta,
-    ToolSpec,
 )
 
 _EVERYTHING = 1 << 62
@@ -80,7 +79,7 @@ class Reader:
         self._end_tokens = end_tokens
         self._detokenizer = Detokenizer(table)
         self._ledger = Ledger(table, choice)
-        self._calls = CallReader(tools, _callable(request), choice=choice, new_id=new_id)
+        self._calls = CallReader(tools, callable_tools(request), choice=choice, new_id=new_id)
         self._parallel = request.tool_choice.parallel
         self._open, self._close = (thinking.open, thinking.close) if thinking is not None else ("", "")
         self._header = thinking.header if thinking is not None else ""
@@ -88,7 +87,7 @@ class Reader:
             frozenset(tools.openers) if tools is not None and self._calls.able else frozenset[str]()
         )
         shown = (*tools.openers, *tools.keeps) if tools is not None else ()
-        self._markers = _marker_tokens(table, {self._open, self._close, *shown})
+        self._markers = marker_tokens(table, {self._open, self._close, *shown})
         self._shown = frozenset(shown)
         loose = {self._open, self._close, *self._openers} - set(self._markers.values())
         self._answer_scanner = MarkerScanner(sorted(loose - {self._close}))
@@ -98,6 +97,7 @@ class Reader:
         self._answer = AnswerText(request.stop, parts=thinking is not None or bool(self._openers))
         self._fed = 0  # characters out of the tokens
         self._at = 0  # of these, past the scanner
+        self._answered = 0  # of these, up to the last that were text of the answer
         self._block_marks: list[tuple[int, str]] = []  # marker tokens within a block of calls, by place
         self._events: list[Event] = []
 
@@ -162,12 +162,14 @@ class Reader:
         work = [(text, whole)]
         while work and self.end is None:
             piece, whole = work.pop()
+            if not piece:
+                continue
             if self._calls.open:
                 work += self._read_block(piece, whole=whole)
             elif whole:
                 self._pass(self._scanner.flush())
                 self._turn(piece)
-            elif piece:
+            else:
                 before, marker, behind = self._scanner.feed(piece)
                 work.append((behind, False))
                 self._pass(before)
@@ -190,7 +192,7 @@ class Reader:
         if self._thinking:
             self._think(self._thought.feed(text))
         else:
-            self._show(self._answer.feed(text))
+            self._answer_text(text)
 
     def _turn(self, marker: str | None) -> None:
         """Take a marker, if there is one: where it means something, another part begins."""
@@ -202,16 +204,16 @@ class Reader:
         if self._thinking:
             self._think(self._thought.flush())
             self._answer.follow_thought()
-        else:
+        elif marker == self._open:
             self._pause()
             self._thought = ThoughtStart(self._header)
         self._at += len(marker)
-        if marker in self._openers:
-            self._block_marks.clear()
-            self._hear(self._calls.begin(marker))
-        else:
+        if self._thinking or marker == self._open:
             self._ledger.thought(self._at)
             self._thinking = not self._thinking
+        else:  # what is held of the answer stays held until there is a call indeed
+            self._block_marks.clear()
+            self._hear(self._calls.begin(marker))
 
     # ── Calls ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -219,12 +221,11 @@ class Reader:
         """Take text inside a block of calls; return what stands behind the block, the last piece first."""
         if whole:
             self._block_marks.append((self._at, text))
-        self._at += len(text)
         events, rest = self._calls.feed(text)
+        self._at += len(text) - len(rest or "")
         self._hear(events)
         if not rest:
             return []
-        self._at -= len(rest)
         pieces: list[tuple[str, bool]] = []
         done = 0
         for place, mark in self._block_marks:
@@ -240,7 +241,7 @@ class Reader:
                 return
             match event:
                 case TextDelta(text=text):
-                    self._show(self._answer.feed(text))
+                    self._answer_text(text)
                 case _:
                     self._pause()
                     self._events.append(event)
@@ -255,9 +256,15 @@ class Reader:
         if text:
             self._events.append(ThinkingDelta(text, self._choice))
 
+    def _answer_text(self, text: str) -> None:
+        self._answered = self._at
+        shown = self._answer.feed(text)
+        self._ledger.dropped(self._at - self._answer.held - len(shown))
+        self._show(shown)
+
     def _show(self, text: str) -> None:
         if text:
-            self._events += self._ledger.shown(self._at - self._answer.held)
+            self._events += self._ledger.shown(self._answered - self._answer.held)
             self._events.append(TextDelta(text, self._choice))
         if self._answer.stop is not None:
             self.end = End("stop", self._answer.stop)
@@ -285,22 +292,3 @@ class Reader:
     def _take_events(self) -> list[Event]:
         events, self._events = self._events, []
         return events
-
-
-def _callable(request: GenerateRequest) -> tuple[ToolSpec, ...]:
-    """Return the tools that may be called in this request."""
-    match request.tool_choice.mode:
-        case "none":
-            return ()
-        case "one":
-            return tuple(tool for tool in request.tools if tool.name == request.tool_choice.name)
-        case _:
-            return request.tools
-
-
-def _marker_tokens(table: TokenTable, markers: set[str]) -> dict[int, str]:
-    """Return id -> text of the markers that are one token of this tokenizer."""
-    tokens = {table.token_id(marker): marker for marker in sorted(markers - {""})}
-    return {
-        token: marker for token, marker in tokens.items() if token is not None and token in table.added_tokens
-    }

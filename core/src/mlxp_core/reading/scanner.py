@@ -1,10 +1,9 @@
 """Finding markers in text that arrives in pieces, however it is cut.
 
 Text is certain as soon as no marker can begin in it any more; only a tail that is a proper beginning of a marker is
-held back. Where two markers begin at one place, the shorter is found, since it is complete first.
+held back. The marker that is complete first is found; of several complete at one place, the longest.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
 
@@ -24,6 +23,22 @@ def might_begin(text: str, markers: Iterable[str]) -> bool:
     return any(len(text) < len(marker) and marker.startswith(text) for marker in markers)
 
 
+def longest_first(markers: Iterable[str]) -> tuple[str, ...]:
+    """Return the markers without empty and double ones, the longest first."""
+    return tuple(sorted({marker for marker in markers if marker}, key=lambda marker: (-len(marker), marker)))
+
+
+def first_complete(text: str, markers: Sequence[str]) -> tuple[int, str] | None:
+    """Return the marker that ends first in ``text`` and where it begins; ``markers`` come longest first."""
+    found: tuple[int, str] | None = None
+    end = len(text) + 1
+    for marker in markers:
+        at = text.find(marker, 0, end - 1)
+        if at >= 0:
+            found, end = (at, marker), at + len(marker)
+    return found
+
+
 class MarkerScanner:
     """Looks for the first of several markers.
 
@@ -32,8 +47,7 @@ class MarkerScanner:
     """
 
     def __init__(self, markers: Sequence[str]) -> None:
-        self._markers = tuple(sorted(filter(None, markers), key=len))
-        self._pattern = re.compile("|".join(map(re.escape, self._markers))) if self._markers else None
+        self._markers = longest_first(markers)
         self.held = ""
 
     def feed(self, text: str) -> tuple[str, str | None, str]:
@@ -43,13 +57,14 @@ class MarkerScanner:
             The text that is certain, the marker found behind it if any, and what stands behind the marker (not
             scanned yet: feed it to whichever scanner is due then).
         """
-        if self._pattern is None:
+        if not self._markers:
             return text, None, ""
         text = self.held + text
-        found = self._pattern.search(text)
+        found = first_complete(text, self._markers)
         if found is not None:
             self.held = ""
-            return text[: found.start()], found.group(), text[found.end() :]
+            at, marker = found
+            return text[:at], marker, text[at + len(marker) :]
         certain = len(text) - overlap(text, self._markers)
         self.held = text[certain:]
         return text[:certain], None, ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mlxp_core.reading.scanner import overlap
+from mlxp_core.reading.scanner import first_complete, longest_first, overlap
 
 
 class StopScanner:
@@ -16,7 +16,7 @@ class StopScanner:
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
-        self._stops = tuple(sorted({stop for stop in stops if stop}, key=len, reverse=True))
+        self._stops = longest_first(stops)
         self.matched: str | None = None
         self.held = ""
 
@@ -25,11 +25,12 @@ class StopScanner:
         if not self._stops:
             return text
         text = self.held + text
-        if self.matched is None:
-            self.matched, start = self._first(text)
-            shown = len(text) - overlap(text, self._stops) if self.matched is None else start
-        else:
+        if self.matched is not None:
             shown = 0
+        elif (found := first_complete(text, self._stops)) is not None:
+            shown, self.matched = found
+        else:
+            shown = len(text) - overlap(text, self._stops)
         self.held = text[shown:]
         return text[:shown]
 
@@ -39,13 +40,3 @@ class StopScanner:
             return ""
         text, self.held = self.held, ""
         return text
-
-    def _first(self, text: str) -> tuple[str | None, int]:
-        """Find the stop string that ends first, and where it starts."""
-        best: str | None = None
-        start, end = 0, len(text) + 1
-        for stop in self._stops:
-            at = text.find(stop, 0, end - 1)
-            if at >= 0 and at + len(stop) < end:
-                best, start, end = stop, at, at + len(stop)
-        return best, start
