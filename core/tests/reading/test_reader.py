@@ -226,6 +226,15 @@ def test_scores_come_right_before_the_text_they_belong_to():
     assert reader.end == End("stop", "STOP")
 
 
+def test_markup_that_shows_is_scored_like_any_text():
+    table = TextTokens(MARKERS)
+    reader = reader_of(table, tool_choice=ToolChoice("none"))
+    events = reader.feed(table.token_id("<function"), score(1))
+    rival = TokenScore(0, "<think>", b"<think>", -0.5)
+    chosen = TokenScore(table.token_id("<function"), "<function", b"<function", -1.0)
+    assert events == [Scored(chosen, (rival,)), TextDelta("<function")]
+
+
 def test_a_score_has_the_text_and_bytes_of_its_tokens(sketch):
     request = GenerateRequest(id="r", model="m", prompt="", top_scores=1)
     reader = Reader(request, table=sketch, end_tokens=frozenset())

@@ -1,8 +1,8 @@
 """MiniCPM5's thinking, against the kit."""
 
 import pytest
-from mlxp_core.testing.formats import ThinkingFormatSuite
 
+from mlxp_core.testing.formats import ThinkingFormatSuite
 from mlxp_minicpm5 import thinking
 
 

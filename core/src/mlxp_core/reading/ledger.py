@@ -50,5 +50,5 @@ class Ledger:
         return Scored(self._token(token, score.logprob), top, self._choice)
 
     def _token(self, token: int, logprob: float) -> TokenScore:
-        data = self._table.token_bytes(token)
+        data = self._table.token_bytes(token) or self._table.added_tokens.get(token, "").encode()
         return TokenScore(token, data.decode("utf-8", "replace"), data, logprob)

@@ -120,7 +120,7 @@ class Reader:
         if token in self._end_tokens:
             self._settle("stop")
         elif marker is not None:
-            self._read_marker(token, marker)
+            self._read_marker(token, marker, score)
         else:
             text = self._detokenizer.feed(token)
             self._ledger.enter(self._fed, token, None if token in self._special else score)
@@ -142,11 +142,11 @@ class Reader:
 
     # ── Text and markers ────────────────────────────────────────────────────────────────────────────────────────
 
-    def _read_marker(self, token: int, marker: str) -> None:
+    def _read_marker(self, token: int, marker: str, score: RawScore | None) -> None:
         """Take a token that is a marker of its own."""
         self._flush_tokens()
-        self._ledger.enter(self._fed, token, None)
         visible = marker in self._shown or token not in self._special
+        self._ledger.enter(self._fed, token, score if visible else None)
         if visible or (not self._calls.open and self._means_something(marker)):
             self._fed += len(marker)
             self._read(marker, whole=True)
