@@ -1,6 +1,5 @@
 """Tokens to events: text, thinking, tool calls, stop strings. Public: formats are built from these pieces.
 
-
 A parser of tool calls is usually a ``CallBlock`` around readers of single calls: ``TaggedCall`` for tags, ``JsonCall``
 for JSON, or one of the family's own. Such a reader turns values into fragments of JSON with ``ArgumentWriter`` (or
 ``value_json``), looks for its marks with ``overlap`` and ``might_begin`` so that any cut gives the same, and is a
