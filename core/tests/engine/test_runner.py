@@ -21,8 +21,9 @@ from mlxp_core.engine.steps import Decode, Prefill
 from mlxp_core.errors import PluginError, Unavailable
 from mlxp_core.kv import PlainPolicy
 from mlxp_core.loading.network import Network
+from mlxp_core.sampling.sampler import Sampler
 from mlxp_core.testing.grammar import check_grammar
-from mlxp_core.testing.networks import load, random_parameters
+from mlxp_core.testing.networks import Session, load, random_parameters
 from mlxp_core.types import EngineSettings, Failed, Finished, Need, Sampling, Scored, TextDelta
 
 VOCABULARY, HIDDEN, HEADS = 64, 32, 2
@@ -167,6 +168,21 @@ def test_sixteen_ragged_requests_say_what_each_says_alone(house, orders):
     assert max(len(step.rows) for step in here.steps if isinstance(step, Decode)) >= 14
 
 
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_a_row_says_what_network_and_sampler_say_without_an_engine(house, orders, network, sampling, chunk):
+    asked = orders(prompt=range(3, 14), max_tokens=15, sampling=sampling)
+    house(prefill_chunk=chunk).run_dry(*submit(asked))
+    session = Session(network.model)
+    sampler = Sampler.start(sampling, range(3, 14), vocabulary=VOCABULARY, top_scores=None, stages={})
+    new, said = list(range(3, 14)), []
+    while len(said) < 15 and said[-1:] != [0]:
+        drawn = sampler.draw(session.read([new])[0][-1:])
+        new = drawn.tokens.tolist()
+        said += new
+    assert text(asked) == "".join(f"{token} " for token in said if token)
+
+
 @settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 1000),
@@ -260,12 +276,12 @@ def test_constrained_rows_obey_beside_free_ones(house, orders):
 # ── Leaving ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("turns", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 22])
 def test_a_cancel_storm_leaves_nothing(house, orders, turns):
     here = house(batch=6, prefill_chunk=4)
     asked = [orders(f"r{n}", prompt=range(1, 20), choices=1 + n % 3, max_tokens=40) for n in range(8)]
     here.turn(*submit(*asked))
-    for _ in range(turns * 3):
+    for _ in range(turns):
         here.turn()
     assert here.scheduler.snapshot().cache_bytes > 0
     here.turn(*(Cancel(f"r{n}") for n in range(8)))
@@ -275,6 +291,19 @@ def test_a_cancel_storm_leaves_nothing(house, orders, turns):
     assert here.runner._held == 0
     for one in asked:
         check_grammar(one.heard, choices=one.request.choices)
+
+
+def test_cache_bytes_follow_the_rows(house, orders):
+    here = house()
+    endless = Sampling(temperature=0.0, seed=1, logit_bias={0: -100.0})
+    here.turn(*submit(orders("long", prompt=range(1, 30), max_tokens=400, sampling=endless)))
+    alone = here.scheduler.snapshot().cache_bytes
+    here.turn(*submit(orders("short", max_tokens=3)))
+    seen = [here.turn() and here.scheduler.snapshot().cache_bytes for _ in range(300)]
+    assert max(seen[:10]) > alone
+    assert seen[15] < max(seen[:10])
+    assert seen[-1] > seen[15]
+    assert seen[-1] == here.runner._batch.cache.nbytes
 
 
 def test_device_memory_returns_after_many_requests(house, orders):

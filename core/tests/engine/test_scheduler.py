@@ -332,6 +332,14 @@ def test_closing_cancels_at_the_deadline_the_earliest_one(house, orders):
     assert len(here.steps) < 6
 
 
+def test_a_later_deadline_does_not_give_more_time(house, orders):
+    here, running = house(), orders("a", max_tokens=500)
+    here.turn(here.submit(running))
+    here.turn(Close(deadline_s=here.clock() + 20))
+    here.run_dry(Close(deadline_s=1e9))
+    assert last(running.heard).reason == "cancelled"
+
+
 def test_nobody_listens_any_more(house, orders):
     here = house(batch=2)
     here.turn(*(here.submit(orders(f"r{i}")) for i in range(5)))

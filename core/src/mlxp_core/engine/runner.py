@@ -21,6 +21,10 @@ host is never further ahead than that. Hidden states become logits for the last 
 Freed buffers go back to the allocator's cache and from there to the system after each prompt and every
 ``CLEAR_EVERY`` decode steps: prefill leaves large buffers that decoding never asks for again.
 
+A step that raises may leave a row half done, in the batch or out of it. Nothing is put right then: the scheduler ends
+the rows that the step was about (all of the batch, if it was a decode step), and what has ended is freed by the next
+step, whatever state it is in. So a batch is never gone on with after a fault, and the next row begins a new one.
+
 Everything that is kept for a row hangs in one of four places: ``_prefilling`` (a prompt half read), ``_prefixes``
 (a prompt read, for siblings to fork), ``_ready`` (first token drawn, not in the batch yet), ``_batch``.
 """
@@ -95,17 +99,15 @@ class BatchRunner:
     def run(self, step: Step) -> Outcome:
         """Carry out a step; see the module's first page."""
         self._sweep()
-        try:
-            return self._carry_out(step)
-        except BaseException:
-            self._drop(step)
-            raise
+        return self._carry_out(step)
 
     def close(self) -> None:
         """Free everything, the shelf included."""
         self._prefilling.clear()
         self._prefixes.clear()
-        self._drop_batch()
+        self._ready.clear()
+        self._unread.clear()
+        self._batch = None
         self._shelf.clear()
         mx.synchronize()
         mx.clear_cache()
@@ -259,6 +261,7 @@ class BatchRunner:
     def _sweep(self) -> None:
         """Free what ended sequences hold. Rows of the batch leave with the next ``Decode``, or when none is left."""
         held = self._held
+        self._unread = [unread for unread in self._unread if not all(row.ended for row in unread.rows)]
         self._prefilling = {key: half for key, half in self._prefilling.items() if not half.sequence.ended}
         self._ready = {key: row for key, row in self._ready.items() if not row.rows[0].ended}
         self._prefixes = {
@@ -274,28 +277,6 @@ class BatchRunner:
     @property
     def _held(self) -> int:
         return len(self._prefilling) + len(self._prefixes) + len(self._ready) + (self._batch is not None)
-
-    def _drop(self, step: Step) -> None:
-        """Free what a step that failed was about. The rows it had are failed by the scheduler."""
-        match step:
-            case Prefill(sequence):
-                self._prefilling.pop(sequence.key, None)
-                self._ready.pop(sequence.key, None)
-                self._prefixes.pop(sequence.request_id, None)
-            case Fork(rows):
-                for sequence in rows:
-                    self._ready.pop(sequence.key, None)
-            case Decode() | Read() | Rest():
-                self._drop_batch()
-            case Load():
-                pass
-        self._measure()
-
-    def _drop_batch(self) -> None:
-        self._batch = None
-        self._unread = []
-        self._ready.clear()
-        self._read_s = None
 
     def _measure(self) -> None:
         held: list[BatchCache | RowSnapshot] = [half.cache for half in self._prefilling.values()]

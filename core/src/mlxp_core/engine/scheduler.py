@@ -126,13 +126,9 @@ class Scheduler:
         masks = self._masks((first,))
         if first.ended:
             return None
-        siblings = tuple(s for s in self._everybody() if s is not first and self._will_fork(s, first))
+        others = (s for s in (*self._prefilling, *self._line) if s is not first)
+        siblings = tuple(s for s in others if s.request_id == first.request_id)
         return Prefill(first, first.read, size, last=True, siblings=siblings, mask=masks.get(first.key))
-
-    def _will_fork(self, sequence: Sequence, first: Sequence) -> bool:
-        return (
-            sequence.request_id == first.request_id and not sequence.read and sequence.prompt == first.prompt
-        )
 
     def _next_fork(self, forks: set[int]) -> Step | None:
         rows = tuple(s for s in self._prefilling if s.key in forks)

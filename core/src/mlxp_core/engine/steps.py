@@ -95,7 +95,7 @@ class Runner(Protocol):
     """Carries out steps. Frees, first thing in each step, all it holds for sequences that have ended."""
 
     def run(self, step: Step) -> Outcome:
-        """Carry out a step. If it raises, everything the step was about is freed."""
+        """Carry out a step. If it raises, the rows the step was about must be ended before the next one."""
         ...
 
     def close(self) -> None:
