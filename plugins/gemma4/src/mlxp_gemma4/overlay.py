@@ -40,8 +40,7 @@ def _blocks(inputs: Inputs) -> list[list[int]]:
     for start, count, spans in zip(at.starts, at.counts, inputs.images, strict=True):
         row = [0] * at.width
         for number, span in enumerate(spans, start=1):
-            first = max(span.start - start, 0)
-            end = min(span.start + span.count - start, count)
-            row[first:end] = [number] * max(end - first, 0)
+            for place in range(max(span.start - start, 0), min(span.start + span.count - start, count)):
+                row[place] = number
         rows.append(row)
     return rows

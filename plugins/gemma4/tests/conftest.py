@@ -1,0 +1,98 @@
+"""Tiny networks of every shape, and what mlx-lm computes from two of them."""
+
+import json
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from mlxp_core.testing.family import Golden
+from mlxp_core.testing.networks import random_parameters
+from mlxp_gemma4 import config
+from mlxp_gemma4.text import Gemma4
+
+GOLDEN = Path(__file__).parent / "golden"
+
+LEAST = {
+    "model_type": "gemma4_text",
+    "vocab_size": 211,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+    "global_head_dim": 64,
+    "layer_types": ["sliding_attention", "sliding_attention", "full_attention"],
+    "sliding_window": 8,
+    "attention_k_eq_v": False,
+    "num_kv_shared_layers": 0,
+    "use_double_wide_mlp": False,
+    "hidden_size_per_layer_input": 0,
+    "final_logit_softcapping": 30.0,
+}
+DENSE = {**LEAST, "attention_k_eq_v": True, "num_global_key_value_heads": 1}
+
+
+def recording(name):
+    """Return a golden file: a config.json, a seed for ``random_parameters``, a prompt, mlx-lm's float32 answer."""
+    return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+def golden(recorded):
+    network = Gemma4(config.read(recorded["config"]))
+    return Golden(
+        checkpoint=random_parameters(network, recorded["seed"]),
+        prompt=tuple(recorded["prompt"]),
+        logits={int(token): logit for token, logit in recorded["logits"].items()},
+        greedy=tuple(recorded["greedy"]),
+    )
+
+
+def unified(text):
+    """Return the config.json of a model with images, from that of its text network."""
+    return {
+        "model_type": "gemma4_unified",
+        "image_token_id": 200,
+        "audio_token_id": 201,
+        "video_token_id": 202,
+        "text_config": {**text, "model_type": "gemma4_unified_text", "use_bidirectional_attention": "vision"},
+    }
+
+
+@pytest.fixture(scope="session")
+def per_layer():
+    """Small models: per-layer embeddings, shared keys and values, wide feed-forwards."""
+    return recording("per_layer")
+
+
+@pytest.fixture(scope="session")
+def routed():
+    """The model with experts, here with a head of its own."""
+    return recording("routed")
+
+
+@pytest.fixture(scope="session")
+def least_keys():
+    """The keys every text network has; not to be changed."""
+    return MappingProxyType(LEAST)
+
+
+@pytest.fixture
+def least(least_keys):
+    return dict(least_keys)
+
+
+@pytest.fixture
+def dense():
+    return dict(DENSE)
+
+
+@pytest.fixture
+def unified_dense():
+    return unified(DENSE)
+
+
+@pytest.fixture(scope="session")
+def as_golden():
+    return golden
