@@ -21,7 +21,16 @@ from mlxp_core.contracts.formats import (
     ToolFormat,
     ToolParser,
 )
-from mlxp_core.contracts.protocol import Decoded, Encoder, Endpoint, Query, RequestField, WireProtocol
+from mlxp_core.contracts.protocol import (
+    Decoded,
+    Encoder,
+    Endpoint,
+    Exchange,
+    Exchanged,
+    Query,
+    RequestField,
+    WireProtocol,
+)
 from mlxp_core.contracts.sampling import SamplerStage
 from mlxp_core.contracts.services import (
     PluginReport,
@@ -51,6 +60,8 @@ __all__ = [
     "Decoded",
     "Encoder",
     "Endpoint",
+    "Exchange",
+    "Exchanged",
     "Expansion",
     "FamilyConfig",
     "FolderFacts",

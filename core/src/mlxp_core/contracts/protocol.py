@@ -1,13 +1,15 @@
 """A wire protocol without I/O: bytes to a request, events to bytes."""
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from mlxp_core.contracts.services import Services
 from mlxp_core.errors import MlxpError
-from mlxp_core.types import Event, GenerateRequest, WireRequest, WireResponse
+from mlxp_core.types import Answer, Event, GenerateRequest, Question, WireRequest, WireResponse
+
+A = TypeVar("A", bound=Answer)
 
 
 class Encoder(Protocol):
@@ -61,6 +63,34 @@ class Query(Struct, frozen=True, kw_only=True):
     accepts: type[Struct] | None = None
 
 
+class Exchanged(Struct, Generic[A], frozen=True):
+    """What a body asked, how its answer is written, and what was ignored in the body.
+
+    Attributes:
+        question: what is asked, such as a ``CountRequest``.
+        render: its answer, such as ``Counted``, as a response; status 200.
+    """
+
+    question: Question[A]
+    render: Callable[[A], WireResponse]
+    warnings: tuple[str, ...] = ()
+
+
+class Exchange(Struct, frozen=True, kw_only=True):
+    """A path that asks a model and is answered with one value; nothing is generated.
+
+    ``decode`` is pure; any fault of the body is a ``BadRequest`` from it. Each of its questions goes with its own
+    ``render``, which is why the type of the answer is left open here.
+    """
+
+    method: Literal["POST"] = "POST"
+    path: str
+    decode: Callable[[WireRequest], Exchanged[Any]]
+    accepts: type[Struct]
+    returns: type[Struct]
+    summary: str
+
+
 class RequestField(Struct, frozen=True):
     """What happens to one field of the protocol's requests: honoured, accepted without effect, or refused."""
 
@@ -81,7 +111,7 @@ class WireProtocol(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    endpoints: tuple[Endpoint | Query, ...]
+    endpoints: tuple[Endpoint | Query | Exchange, ...]
     render_error: Callable[[MlxpError], WireResponse]
     fields: tuple[RequestField, ...] = ()
     prefixes: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from mlxp_core.types import Catalogue, EngineStats, Event, GenerateRequest
+from mlxp_core.types import Answer, Catalogue, EngineStats, Event, GenerateRequest, Question
 
 if TYPE_CHECKING:
     import click
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     """A subcommand of ``mlxp``."""
 
 S = TypeVar("S", bound=Struct)
+A = TypeVar("A", bound=Answer)
 
 
 class SettingsSection(Struct, frozen=True, kw_only=True):
@@ -103,6 +104,10 @@ class Services(Protocol):
 
     async def generate(self, request: GenerateRequest) -> Ticket:
         """Check, prepare and queue a request; raises the errors of the tree."""
+        ...
+
+    async def answer(self, question: Question[A]) -> A:
+        """Answer a question with one value; raises the errors of the tree. Cancelling the wait cancels the work."""
         ...
 
     def cancel(self, request_id: str) -> bool:

@@ -20,13 +20,28 @@ from mlxp_core.types.events import (
 )
 from mlxp_core.types.memory import Budget, Need, Verdict
 from mlxp_core.types.model import AdapterInfo, Capabilities, Catalogue, GenerationDefaults, ModelInfo
+from mlxp_core.types.question import (
+    Answer,
+    Counted,
+    CountRequest,
+    Detokenized,
+    DetokenizeRequest,
+    Embedded,
+    EmbedRequest,
+    Question,
+    Rendered,
+    RenderRequest,
+    Tokenized,
+    TokenizeRequest,
+)
 from mlxp_core.types.records import EngineStats, RequestRecord, Timing, Usage
-from mlxp_core.types.request import GenerateRequest, OutputShape, Sampling, ToolChoice, ToolSpec
+from mlxp_core.types.request import GenerateRequest, OutputShape, PromptSource, Sampling, ToolChoice, ToolSpec
 from mlxp_core.types.settings import EngineSettings, GenerationSettings, PluginSettings, ServerSettings
 from mlxp_core.types.wire import WireRequest, WireResponse
 
 __all__ = [
     "AdapterInfo",
+    "Answer",
     "Budget",
     "Call",
     "CallBroken",
@@ -35,6 +50,12 @@ __all__ = [
     "CallStarted",
     "Capabilities",
     "Catalogue",
+    "CountRequest",
+    "Counted",
+    "DetokenizeRequest",
+    "Detokenized",
+    "EmbedRequest",
+    "Embedded",
     "EngineSettings",
     "EngineStats",
     "Event",
@@ -52,8 +73,12 @@ __all__ = [
     "Part",
     "PluginSettings",
     "Prefilled",
+    "PromptSource",
+    "Question",
     "RawScore",
     "Reason",
+    "RenderRequest",
+    "Rendered",
     "RequestRecord",
     "Result",
     "Role",
@@ -67,6 +92,8 @@ __all__ = [
     "ThinkingDelta",
     "Timing",
     "TokenScore",
+    "TokenizeRequest",
+    "Tokenized",
     "ToolChoice",
     "ToolSpec",
     "Usage",

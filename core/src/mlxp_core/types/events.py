@@ -16,12 +16,13 @@ Reason = Literal["stop", "length", "calls", "cancelled"]
 
 
 class Started(Struct, frozen=True, gc=False, tag_field="kind", tag="started"):
-    """The request holds a row. ``seed`` is the one in use."""
+    """The request holds a row. ``seed`` is the one in use; ``echo`` is the prompt's text, if that was asked for."""
 
     request_id: str
     model: str
     seed: int = 0
     choice: int = 0
+    echo: str = ""
 
 
 class Prefilled(Struct, frozen=True, gc=False, tag_field="kind", tag="prefilled"):

@@ -69,8 +69,15 @@ class OutputShape(Struct, frozen=True):
     body: Raw | None = None
 
 
+PromptSource = tuple[Message, ...] | str | tuple[int, ...]
+"""A conversation, plain text, or token ids."""
+
+
 class GenerateRequest(Struct, frozen=True, kw_only=True):
     """Ask a model to go on.
+
+    One request may have several prompts, for surfaces that send them so: the answers to prompt ``p`` are the choices
+    ``p * choices`` to ``p * choices + choices - 1``, all under one id, one ticket and one place in the queue's order.
 
     Attributes:
         id: unique; shows in logs, records and cancel calls.
@@ -81,13 +88,15 @@ class GenerateRequest(Struct, frozen=True, kw_only=True):
         stop: strings that end the visible answer; never searched inside thinking or calls.
         adapters: ids of mounted adapters, applied in this order.
         top_scores: ``None`` for no log-probabilities, else how many alternatives to report per token (0..20).
-        choices: how many independent answers, 1..8; choice ``i`` uses ``seed + i``.
+        choices: how many independent answers to each prompt, 1..8; choice ``i`` uses ``seed + i``.
+        further_prompts: more prompts after ``prompt``; prompts times choices are at most 64.
+        echo: tell the text of the prompt in ``Started``; only for plain text and token ids.
         template_args: further variables for the chat template.
     """
 
     id: str
     model: str
-    prompt: tuple[Message, ...] | str | tuple[int, ...]
+    prompt: PromptSource
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: ToolChoice = ToolChoice()
     sampling: Sampling = Sampling()
@@ -98,4 +107,6 @@ class GenerateRequest(Struct, frozen=True, kw_only=True):
     adapters: tuple[str, ...] = ()
     top_scores: int | None = None
     choices: int = 1
+    further_prompts: tuple[PromptSource, ...] = ()
+    echo: bool = False
     template_args: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)

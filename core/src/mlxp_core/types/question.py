@@ -1,0 +1,124 @@
+"""What is asked of a model that is answered with one value: nothing is generated.
+
+Each question names the type of its answer: a ``CountRequest`` is a ``Question[Counted]``.
+"""
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from msgspec import Struct, field
+
+from mlxp_core.types.content import Message
+from mlxp_core.types.request import ToolChoice, ToolSpec
+
+
+class Counted(Struct, frozen=True, kw_only=True):
+    """How many tokens the prompt of a conversation has, images included."""
+
+    model: str
+    tokens: int
+
+
+class Tokenized(Struct, frozen=True, kw_only=True):
+    """A text as token ids, and what each shows as; ``pieces`` of half characters are U+FFFD."""
+
+    model: str
+    tokens: tuple[int, ...]
+    pieces: tuple[str, ...]
+
+
+class Detokenized(Struct, frozen=True, kw_only=True):
+    """Token ids as text, and what each shows as."""
+
+    model: str
+    text: str
+    pieces: tuple[str, ...]
+
+
+class Rendered(Struct, frozen=True, kw_only=True):
+    """A conversation as the model reads it.
+
+    Attributes:
+        text: what the chat template made of it; an image is one placeholder here.
+        tokens: the ids of the prompt; an image is as many tokens as it costs.
+    """
+
+    model: str
+    text: str
+    tokens: tuple[int, ...]
+
+
+class Embedded(Struct, frozen=True, kw_only=True):
+    """A vector for each input, in their order.
+
+    Attributes:
+        vectors: of length 1 each (Euclidean norm), all with the same number of dimensions.
+        tokens: of all inputs together, as read.
+    """
+
+    model: str
+    vectors: tuple[tuple[float, ...], ...]
+    tokens: int
+
+
+Answer = Counted | Tokenized | Detokenized | Rendered | Embedded
+"""Whatever a question may be answered with."""
+
+A_co = TypeVar("A_co", bound=Answer, covariant=True)
+
+
+class Question(Struct, Generic[A_co], frozen=True, kw_only=True):
+    """What all questions have: a unique ``id``, as in ``GenerateRequest``, and the ``model`` the client named."""
+
+    id: str
+    model: str
+
+
+class CountRequest(Question[Counted], frozen=True, kw_only=True):
+    """Ask how many tokens a conversation has, as ``GenerateRequest`` would put it to the model."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = ToolChoice()
+    thinking: bool | None = None
+    template_args: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+
+
+class RenderRequest(Question[Rendered], frozen=True, kw_only=True):
+    """Ask for the prompt of a conversation, as ``GenerateRequest`` would put it to the model."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = ToolChoice()
+    thinking: bool | None = None
+    template_args: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+
+
+class TokenizeRequest(Question[Tokenized], frozen=True, kw_only=True):
+    """Ask for the tokens of a text.
+
+    Attributes:
+        special: add what the tokenizer puts around plain text, such as a beginning token.
+    """
+
+    text: str
+    special: bool = True
+
+
+class DetokenizeRequest(Question[Detokenized], frozen=True, kw_only=True):
+    """Ask for the text of tokens; ``special``: whether special tokens show."""
+
+    tokens: tuple[int, ...]
+    special: bool = True
+
+
+class EmbedRequest(Question[Embedded], frozen=True, kw_only=True):
+    """Ask for vectors.
+
+    Attributes:
+        inputs: texts, or token ids; at least one.
+        dimensions: keep so many of each vector's first numbers, and bring it to length 1 again; ``None`` = all.
+    """
+
+    inputs: tuple[str | tuple[int, ...], ...]
+    dimensions: int | None = None
