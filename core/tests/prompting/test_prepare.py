@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from mlxp_core.contracts import ThinkingFormat
 from mlxp_core.errors import BadRequest
-from mlxp_core.prompting import ChatTemplate, Tokenizer, prepare
+from mlxp_core.prompting import ChatTemplate, Sight, Tokenizer, prepare
+from mlxp_core.testing.pictures import picture
 from mlxp_core.types import (
     Call,
     GenerateRequest,
-    ImageBytes,
     Message,
     Result,
     Text,
@@ -28,7 +28,11 @@ THINK = ThinkingFormat(name="think", open="<think>", close="</think>", switch="e
 CHANNEL = ThinkingFormat(
     name="channel", open="<|channel>", close="<channel|>", header="thought\n", switch="enable_thinking"
 )
-FAMILIES = {"gemma4": ("<bos>", CHANNEL), "qwen35": (None, THINK), "minicpm5": ("<s>", THINK)}
+FAMILIES = {
+    "gemma4": ("<bos>", CHANNEL, "<|image|>"),
+    "qwen35": (None, THINK, "<|image_pad|>"),
+    "minicpm5": ("<s>", THINK, None),
+}
 
 
 def says(role, text):
@@ -221,22 +225,31 @@ class TestRealFamilies:
     """The golden conversations as protocols hand them over give the golden prompts."""
 
     @pytest.mark.parametrize("family", FAMILIES)
-    def test_neutral_messages_render_to_the_golden_text(self, shared, tokenizer, family):
+    def test_neutral_messages_render_to_the_golden_text(self, shared, tokenizer, dots, family):
         folder = shared / "assets" / family
         golden = json.loads((folder / "template_renders.json").read_text())
-        begin, thinking = FAMILIES[family]
+        begin, thinking, image = FAMILIES[family]
         file = folder / "tokenizer.json"
         table = Tokenizer(file.read_bytes()) if file.exists() else None
+        sight = Sight(dots(image, image, before="", after="", side=1), table) if image else None
         for name, renders in golden["renders"].items():
             template = ChatTemplate(
-                (folder / name).read_text(), tokens={} if begin is None else {"bos_token": begin}
+                (folder / name).read_text(),
+                tokens={} if begin is None else {"bos_token": begin},
+                image=image,
             )
             for case, arguments in golden["cases"].items():
                 if "error" in renders[case] or not arguments.get("add_generation_prompt", True):
                     continue
+                if case == "image" and sight is None:
+                    continue
                 request = neutral(arguments)
                 prompt = prepare(
-                    request, template=template, tokenizer=table or Bytes(tokenizer), thinking=thinking
+                    request,
+                    template=template,
+                    tokenizer=table or Bytes(tokenizer),
+                    thinking=thinking,
+                    sight=sight,
                 )
                 if table is not None:
                     assert list(prompt.tokens) == renders[case]["ids"], (name, case)
@@ -274,7 +287,7 @@ def neutral(arguments):
     for entry in arguments["messages"]:
         content = entry["content"]
         pieces = [{"text": content}] if isinstance(content, str) else content
-        parts = [Text(piece["text"]) if "text" in piece else ImageBytes(b"") for piece in pieces]
+        parts = [Text(piece["text"]) if "text" in piece else picture() for piece in pieces]
         if entry.get("reasoning_content"):
             parts.insert(0, Thinking(entry["reasoning_content"]))
         for call in entry.get("tool_calls", ()):

@@ -1,19 +1,24 @@
 """From a request to the tokens of its prompt; runs on worker threads and holds no arrays."""
 
+from mlxp_core.prompting.images import MOST_IMAGES, open_image
 from mlxp_core.prompting.pieces import byte_letters
 from mlxp_core.prompting.prepare import Prompt, prepare
+from mlxp_core.prompting.sight import Sight
 from mlxp_core.prompting.template import ChatTemplate
 from mlxp_core.prompting.tokenizer import AddedToken, Tokenizer, TokenizerParts, read_parts
 from mlxp_core.prompting.traits import TemplateTraits
 
 __all__ = [
+    "MOST_IMAGES",
     "AddedToken",
     "ChatTemplate",
     "Prompt",
+    "Sight",
     "TemplateTraits",
     "Tokenizer",
     "TokenizerParts",
     "byte_letters",
+    "open_image",
     "prepare",
     "read_parts",
 ]

@@ -9,7 +9,8 @@ over messages, arguments as text. The rules here, in this order; each is a funct
 3. Assistant messages that follow each other become one, so that calls made together stay together; system messages too.
 4. Results move right behind the calls that they answer, in the order of the calls. A result that answers no call is
    kept as words of the user. Then rule 3 again, as results may have stood between.
-5. User messages that follow each other become one where the template demands alternation.
+5. Where the template shows no images in results, they follow in a message of the user behind the results.
+6. User messages that follow each other become one where the template demands alternation.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from mlxp_core.prompting.traits import TemplateTraits
-from mlxp_core.types import Call, Message, Part, Result, Role, Text
+from mlxp_core.types import Call, ImageBytes, ImageUrl, Message, Part, Result, Role, Text
+
+_BELOW = Text("The result is the image below.")
 
 Rule = Callable[[Sequence[Message]], list[Message]]
 
@@ -40,7 +43,8 @@ def normalize(messages: Sequence[Message], traits: TemplateTraits) -> list[Messa
     """
     told = join_turns(fold_system(isolate_results(messages), traits), "system", "assistant")
     paired = join_turns(pair_results(told), "system", "assistant")
-    return paired if traits.repeated else join_turns(paired, "user")
+    shown = paired if traits.images_in_results else show_results(paired)
+    return shown if traits.repeated else join_turns(shown, "user")
 
 
 def isolate_results(messages: Sequence[Message]) -> list[Message]:
@@ -104,6 +108,25 @@ def pair_results(messages: Sequence[Message]) -> list[Message]:
     return [message for turn in turns for message in turn.messages()]
 
 
+def show_results(messages: Sequence[Message]) -> list[Message]:
+    """Move images out of results, into a message of the user behind each run of results."""
+    out: list[Message] = []
+    pictures: list[Part] = []
+    for message in messages:
+        match message.parts:
+            case (Result(parts=parts) as result,) if any(map(_is_image, parts)):
+                words = tuple(part for part in parts if not _is_image(part)) or (_BELOW,)
+                out.append(replace(message, parts=(replace(result, parts=words),)))
+                pictures += [part for part in parts if _is_image(part)]
+            case (Result(),):
+                out.append(message)
+            case _:
+                out += _pictures(pictures)
+                pictures = []
+                out.append(message)
+    return out + _pictures(pictures)
+
+
 class _Turn:
     """A message, and the results that answer its calls."""
 
@@ -153,5 +176,13 @@ def _orphan(result: Result) -> Message:
     return Message("user", (Text("Tool result:\n"), *result.parts))
 
 
+def _pictures(images: Sequence[Part]) -> list[Message]:
+    return [Message("user", (Text("Images of the tool results:\n"), *images))] if images else []
+
+
 def _is_result(part: Part) -> bool:
     return isinstance(part, Result)
+
+
+def _is_image(part: Part) -> bool:
+    return isinstance(part, ImageBytes | ImageUrl)

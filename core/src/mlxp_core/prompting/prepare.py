@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mlxp_core.contracts import ThinkingFormat
+from mlxp_core.contracts import ImageSpan, Pixels, ThinkingFormat
 from mlxp_core.errors import BadRequest
 from mlxp_core.prompting.render import render
+from mlxp_core.prompting.sight import Sight
 from mlxp_core.prompting.template import ChatTemplate
 from mlxp_core.prompting.tokenizer import Tokenizer
-from mlxp_core.types import GenerateRequest, Message
+from mlxp_core.types import GenerateRequest, ImageBytes, Message
 
 
 class Prompt(Struct, frozen=True):
@@ -25,11 +27,17 @@ class Prompt(Struct, frozen=True):
         boundaries: lengths, ascending and less than the whole, at which other prompts of this conversation are
             likely to part from this one: behind the instructions and behind each of the last messages. The tokens
             up to a boundary are those of the text up to it.
+        images: to be looked at, in order; each knows its digest.
+        spans: where the soft tokens of each image are.
+        whole_images: a pass over the prompt must not cut an image.
     """
 
     tokens: tuple[int, ...]
     inside_thinking: bool = False
     boundaries: tuple[int, ...] = ()
+    images: tuple[Pixels, ...] = ()
+    spans: tuple[ImageSpan, ...] = ()
+    whole_images: bool = False
 
 
 def prepare(
@@ -38,6 +46,7 @@ def prepare(
     template: ChatTemplate | None,
     tokenizer: Tokenizer,
     thinking: ThinkingFormat | None = None,
+    sight: Sight | None = None,
 ) -> Prompt:
     """Return the prompt of a request: a conversation rendered, plain text encoded, token ids as they are.
 
@@ -46,9 +55,11 @@ def prepare(
         template: the model's; without one only plain text and token ids can be prepared.
         tokenizer: the model's.
         thinking: the model's format, if it thinks.
+        sight: the model's, if it sees.
 
     Raises:
-        BadRequest: when the prompt is empty, holds unknown ids, or the template refuses the conversation.
+        BadRequest: when the prompt is empty, holds unknown ids, an image cannot be used, or the template refuses the
+            conversation.
     """
     match request.prompt:
         case "":
@@ -61,7 +72,7 @@ def prepare(
             return Prompt(_check_ids(cast("tuple[int, ...]", request.prompt), tokenizer))
         case _:
             messages = cast("tuple[Message, ...]", request.prompt)
-    return _prepare_chat(request, messages, template, tokenizer, thinking)
+    return _prepare_chat(request, messages, template, tokenizer, thinking, sight)
 
 
 def _prepare_chat(
@@ -70,6 +81,7 @@ def _prepare_chat(
     template: ChatTemplate | None,
     tokenizer: Tokenizer,
     thinking: ThinkingFormat | None,
+    sight: Sight | None,
 ) -> Prompt:
     if template is None:
         raise BadRequest(
@@ -83,10 +95,28 @@ def _prepare_chat(
     tokens, spans = tokenizer.encode_spans(rendering.text)
     if not tokens:
         raise BadRequest("the conversation renders to an empty prompt", param="messages")
-    return Prompt(
+    prompt = Prompt(
         _check_ids(tokens, tokenizer),
         inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
         boundaries=stable_lengths(rendering.text, rendering.ends, tokens, spans, tokenizer),
+    )
+    return _with_images(prompt, rendering.images, sight, tokenizer) if rendering.images else prompt
+
+
+def _with_images(
+    prompt: Prompt, images: Sequence[ImageBytes], sight: Sight | None, tokenizer: Tokenizer
+) -> Prompt:
+    if sight is None:
+        raise BadRequest("this model cannot see; leave images out", param="messages")
+    looked = sight.look(images)
+    expanded = sight.expand(prompt.tokens, looked, prompt.boundaries)
+    return replace(
+        prompt,
+        tokens=_check_ids(expanded.tokens, tokenizer),
+        boundaries=expanded.boundaries,
+        images=looked,
+        spans=expanded.spans,
+        whole_images=sight.whole_images,
     )
 
 

@@ -13,8 +13,8 @@ from mlxp_core.errors import BadRequest
 from mlxp_core.prompting.normalize import normalize
 from mlxp_core.prompting.template import ChatTemplate
 from mlxp_core.prompting.traits import TemplateMessage, TemplateTool
-from mlxp_core.prompting.write import write_messages, write_tool
-from mlxp_core.types import GenerateRequest, Message
+from mlxp_core.prompting.write import images_of, write_messages, write_tool
+from mlxp_core.types import GenerateRequest, ImageBytes, Message
 
 _OURS = ("messages", "tools", "documents", "add_generation_prompt")
 """Template variables that a request cannot set as ``template_args``."""
@@ -31,11 +31,13 @@ class Rendering(Struct, frozen=True, kw_only=True):
         history: how much of it, in characters, is conversation; what follows leads into the answer.
         ends: where, in characters, other prompts of this conversation may part from this one: behind the
             instructions, behind the words of each of the last messages, and where the conversation ends; ascending.
+        images: of the conversation, in the order in which the template came by them.
     """
 
     text: str
     history: int
     ends: tuple[int, ...]
+    images: tuple[ImageBytes, ...] = ()
 
 
 def render(
@@ -62,12 +64,13 @@ def render(
     """
     extras = _extras(request, thinking)
     tools = [] if request.tool_choice.mode == "none" else [write_tool(tool) for tool in request.tools]
-    turns = write_messages(normalize(messages, template.traits), template.traits)
+    told_as = normalize(messages, template.traits)
+    turns = write_messages(told_as, template.traits)
     ask = _Asking(template, tools, extras)
     told, text = (turns[:-1], ask.continued(turns)) if _goes_on(turns) else (turns, ask.primed(turns))
     history = ask.agreement(told, text)
     ends = {ask.instructions(told, text), *ask.words(told, text)[-recent:], history}
-    return Rendering(text=text, history=history, ends=tuple(sorted(ends - {0})))
+    return Rendering(text=text, history=history, ends=tuple(sorted(ends - {0})), images=images_of(told_as))
 
 
 class _Asking:
@@ -147,11 +150,18 @@ def _agreed(one: str, other: str) -> int:
 
 def _marked(turn: TemplateMessage) -> TemplateMessage:
     """Mark the end of a message's words, ahead of white space that a template may trim."""
-    content = turn["content"]
-    if not isinstance(content, str) or not content.strip():
-        return turn
-    end = len(content.rstrip())
-    return {**turn, "content": content[:end] + _HERE + content[end:]}
+    match turn["content"]:
+        case str(text) if text.strip():
+            return {**turn, "content": _with_mark(text)}
+        case [*parts, {"type": "text", "text": text}] if text.strip():
+            return {**turn, "content": [*parts, {"type": "text", "text": _with_mark(text)}]}
+        case _:
+            return turn
+
+
+def _with_mark(text: str) -> str:
+    end = len(text.rstrip())
+    return text[:end] + _HERE + text[end:]
 
 
 def _goes_on(turns: Sequence[TemplateMessage]) -> bool:

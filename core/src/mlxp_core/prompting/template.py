@@ -44,6 +44,7 @@ class ChatTemplate:
         *,
         with_tools: str | None = None,
         tokens: Mapping[str, str] | None = None,
+        image: str | None = None,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
         """Compile a template.
@@ -52,6 +53,7 @@ class ChatTemplate:
             source: the template.
             with_tools: a second one, for requests with tools, where the model has it.
             tokens: token strings by variable name, such as ``bos_token``.
+            image: what stands for an image in a prompt; ``None`` = the model has no eyes.
             now: the clock behind ``strftime_now``; local time.
 
         Raises:
@@ -64,7 +66,7 @@ class ChatTemplate:
         self._plain, self._with_tools = compiled[0], compiled[-1]
         self.variables = frozenset[str]().union(*(_variables(environment, text) for text in sources))
         self._tokens = dict(tokens or {})
-        self.traits = probe(self.render)
+        self.traits = probe(self.render, image=image)
 
     def render(
         self,

@@ -28,6 +28,13 @@ def write_messages(messages: Sequence[Message], traits: TemplateTraits) -> list[
     return out
 
 
+def images_of(messages: Sequence[Message]) -> tuple[ImageBytes, ...]:
+    """Return all images in the order in which ``write_messages`` writes them."""
+    parts = [part for message in messages for part in message.parts]
+    inner = [piece for part in parts for piece in (part.parts if isinstance(part, Result) else (part,))]
+    return tuple(piece for piece in inner if isinstance(piece, ImageBytes))
+
+
 def write_tool(tool: ToolSpec) -> TemplateTool:
     """Write a tool as templates read it, its schema typed."""
     described = {"description": tool.description} if tool.description else {}
@@ -62,9 +69,8 @@ def read_arguments(text: str) -> dict[str, Any] | str:
 
 
 def _write_result(result: Result, name: str) -> TemplateMessage:
-    content = _content(result.parts)
-    if result.failed and isinstance(content, str) and not content.lower().startswith("error"):
-        content = f"Error: {content}"
+    plain = not result.failed or _words(result.parts).lower().startswith("error")
+    content = _content(result.parts if plain else (Text("Error: "), *result.parts))
     return {"role": "tool", "tool_call_id": result.call_id, "name": name, "content": content}
 
 
