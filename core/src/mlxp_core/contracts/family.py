@@ -107,6 +107,7 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
         float32: endings of parameter names that are float32 whatever type the other weights are served in.
         whole_images: whether tokens of one image look ahead at each other, so that a pass must hold all of an image
             or nothing of it; absent = images may be cut anywhere.
+        embeddings: whether hidden states of a text, pooled, say what the text is about.
     """
 
     name: str
@@ -123,3 +124,4 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
     lora_targets: tuple[str, ...] = ()
     float32: tuple[str, ...] = ()
     whole_images: Callable[[FamilyConfig], bool] | None = None
+    embeddings: bool = True

@@ -10,6 +10,7 @@ from mlxp_core.errors import ModelFolderError, PluginError
 from mlxp_core.loading.choose import choose_family
 from mlxp_core.loading.files import read_bytes
 from mlxp_core.loading.folder import ModelFolder, token_texts
+from mlxp_core.loading.pooling import read_pooling
 from mlxp_core.prompting import ChatTemplate, Prompt, Tokenizer, prepare
 from mlxp_core.reading import Reader
 from mlxp_core.types import Capabilities, GenerateRequest, ModelInfo
@@ -48,6 +49,7 @@ class Frontend:
         template: the chat template; ``None`` = the model takes plain text only.
         thinking: how it thinks; ``None`` = it does not.
         tools: how it calls tools; ``None`` = it does not.
+        pooling: how its hidden states become the vector of a text; ``None`` = they do not.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Frontend:
         except ModelFolderError as error:
             raise ModelFolderError(f"{folder.name}: {error.message}") from error
         self.end_tokens = self.tokenizer.end_tokens
+        self.pooling = read_pooling(folder.path) if family.embeddings else None
         self.thinking = thinking if thinking is not None and _thinks(self.template, thinking) else None
         self.tools = tools if self.template is not None and "tools" in self.template.variables else None
         self.info = ModelInfo(
@@ -92,6 +95,7 @@ class Frontend:
                 chat=self.template is not None,
                 tools=self.tools is not None,
                 thinking=self.thinking is not None,
+                embeddings=self.pooling is not None,
             ),
             defaults=folder.defaults,
         )

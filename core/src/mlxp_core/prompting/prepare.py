@@ -30,6 +30,7 @@ class Prompt(Struct, frozen=True):
         images: to be looked at, in order; each knows its digest.
         spans: where the soft tokens of each image are.
         whole_images: a pass over the prompt must not cut an image.
+        text: what was tokenized; an image is one placeholder in it. Nothing where token ids were sent.
     """
 
     tokens: tuple[int, ...]
@@ -38,6 +39,7 @@ class Prompt(Struct, frozen=True):
     images: tuple[Pixels, ...] = ()
     spans: tuple[ImageSpan, ...] = ()
     whole_images: bool = False
+    text: str = ""
 
 
 def prepare(
@@ -65,7 +67,7 @@ def prepare(
         case "":
             raise BadRequest("the prompt is empty; send at least one character", param="prompt")
         case str() as text:
-            return Prompt(_check_ids(tokenizer.encode(text, special=True), tokenizer))
+            return Prompt(_check_ids(tokenizer.encode(text, special=True), tokenizer), text=text)
         case ():
             raise BadRequest("the prompt is empty; send at least one message or token", param="prompt")
         case (int(), *_):
@@ -99,6 +101,7 @@ def _prepare_chat(
         _check_ids(tokens, tokenizer),
         inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
         boundaries=stable_lengths(rendering.text, rendering.ends, tokens, spans, tokenizer),
+        text=rendering.text,
     )
     return _with_images(prompt, rendering.images, sight, tokenizer) if rendering.images else prompt
 

@@ -19,7 +19,7 @@ from mlxp_core.types.events import (
     TokenScore,
 )
 from mlxp_core.types.memory import Budget, Need, Verdict
-from mlxp_core.types.model import AdapterInfo, Capabilities, Catalogue, GenerationDefaults, ModelInfo
+from mlxp_core.types.model import AdapterInfo, Capabilities, Catalogue, GenerationDefaults, ModelInfo, Pooling
 from mlxp_core.types.question import (
     Answer,
     Counted,
@@ -72,6 +72,7 @@ __all__ = [
     "OutputShape",
     "Part",
     "PluginSettings",
+    "Pooling",
     "Prefilled",
     "PromptSource",
     "Question",

@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, field
+
+
+Pooling = Literal["last", "mean", "weighted_mean"]
+"""How the hidden states of a text become its vector: the last one, their mean, or the mean weighted by position."""
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
@@ -13,6 +18,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     tools: bool = False
     thinking: bool = False
     vision: bool = False
+    embeddings: bool = True
 
 
 class GenerationDefaults(Struct, frozen=True, kw_only=True):
