@@ -13,6 +13,7 @@ Marked strings go out as they grow, brackets and commas at once, other values wh
 """
 
 import re
+from collections.abc import Callable
 from enum import Enum, auto
 
 import msgspec
@@ -42,7 +43,7 @@ class _State(Enum):
 
 
 class ObjectReader:
-    """Reads the arguments of one call, from their opening brace to their closing one.
+    """Reads the arguments of one call, from their opening brace, where the text has to begin, to their closing one.
 
     Args:
         tool: the tool that is called; its schema guides values that could mean several things.
@@ -60,6 +61,7 @@ class ObjectReader:
         self._first = True  # nothing stands in the innermost bracket yet
         self._state = _State.VALUE
         self._types: Types = None  # what the schema permits for the value
+        self._last_key = ""  # its JSON
         self._key = False  # the string being read is a key
         self._held: list[str] | None = None  # the string being read, where it cannot go out as it grows
         self.rest: str | None = None
@@ -69,32 +71,28 @@ class ObjectReader:
         """Take more text; return the JSON that became certain. Not called once ``rest`` is set."""
         self._buffer += text
         out: list[str] = []
-        while self._step(out):
+        steps: dict[_State, Callable[[list[str]], bool]] = {
+            _State.KEY: self._read_key,
+            _State.COLON: self._read_colon,
+            _State.VALUE: self._read_value,
+            _State.MARKED: self._read_marked,
+            _State.QUOTED: self._read_quoted,
+            _State.AFTER: self._read_after,
+        }
+        while self._ready() and steps[self._state](out):
             pass
         return "".join(out)
 
-    def _step(self, out: list[str]) -> bool:
-        """Read the next thing; say whether there may be another."""
+    def _ready(self) -> bool:
+        """Say whether there is something to read; between things, white space means nothing."""
         match self._state:
-            case _State.MARKED:
-                return self._read_marked(out)
-            case _State.QUOTED:
-                return self._read_quoted(out)
             case _State.OVER:
                 return False
-            case state:
-                self._buffer = self._buffer.lstrip()
-                if not self._buffer or might_begin(self._buffer, (MARK,)):
-                    return False
-        match state:
-            case _State.KEY:
-                return self._read_key(out)
-            case _State.VALUE:
-                return self._read_value(out)
-            case _State.COLON:
-                return self._read_colon()
+            case _State.MARKED | _State.QUOTED:
+                return True
             case _:
-                return self._read_after(out)
+                self._buffer = self._buffer.lstrip()
+                return bool(self._buffer) and not might_begin(self._buffer, (MARK,))
 
     # ── Keys ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -111,29 +109,27 @@ class ObjectReader:
         if found.group() != ":" or not key:
             return self._fail("a key is missing in the arguments of a tool call")
         self._advance(found.start())
-        self._name(quoted(key), out)
+        return self._name(quoted(key))
+
+    def _name(self, key: str) -> bool:
+        """A key was read; ``key`` is its JSON."""
+        self._last_key, self._state = key, _State.COLON
         return True
 
-    def _name(self, key: str, out: list[str]) -> None:
-        """A key was read; ``key`` is its JSON."""
-        top = len(self._closers) == 1
-        self._types = parameter_types(self._tool, msgspec.json.decode(key, type=str)) if top else None
-        out.append(f"{self._lead()}{key}: ")
-        self._state = _State.COLON
-
-    def _read_colon(self) -> bool:
+    def _read_colon(self, out: list[str]) -> bool:
         if self._buffer[0] != ":":
             return self._fail("a colon is missing in the arguments of a tool call")
         self._advance(1)
-        self._state = _State.VALUE
+        key, self._state = self._last_key, _State.VALUE
+        if len(self._closers) == 1:
+            self._types = parameter_types(self._tool, msgspec.json.decode(key, type=str))
+        out.append(f"{self._lead()}{key}: ")
         return True
 
     # ── Values ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _read_value(self, out: list[str]) -> bool:
         mark = self._buffer[0]
-        if not self._closers and mark != "{":
-            return self._fail("the arguments of a tool call are no object")
         if mark in _CLOSER:
             return self._open(mark, out)
         if mark == "]":
@@ -233,8 +229,7 @@ class ObjectReader:
     def _end_string(self, json: str, out: list[str]) -> bool:
         """A string that was held is complete; ``json`` is what it means."""
         if self._key:
-            self._name(json, out)
-            return True
+            return self._name(json)
         out.append(self._array_lead() + json)
         return self._complete()
 
