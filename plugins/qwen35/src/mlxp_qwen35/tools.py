@@ -1,0 +1,21 @@
+"""How Qwen 3.5 writes tool calls: ``<function=NAME>`` elements or JSON within ``<tool_call>``, or elements alone."""
+
+from mlxp_core.contracts import ToolFormat, ToolParser
+from mlxp_core.reading import EQUALS_TAGS, CallBlock, JsonCall, TaggedCall
+from mlxp_core.types import ToolSpec
+
+_BEGIN, _END = "<tool_call>", "</tool_call>"
+
+
+def parser(tools: tuple[ToolSpec, ...]) -> ToolParser:
+    """Return a parser for one block: a call by itself, or calls of either form within ``<tool_call>``."""
+    return CallBlock(
+        wrappers={_BEGIN: _END},
+        calls={
+            "<function": lambda: TaggedCall((EQUALS_TAGS,), tools, (_END,)),
+            "{": lambda: JsonCall(tools, (_END,)),
+        },
+    )
+
+
+FORMAT = ToolFormat(name="qwen35", openers=(_BEGIN, "<function="), keeps=(_END,), parser=parser)
