@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import openai
 import pytest
 
-from mlxp_core.errors import UnsupportedModel
 from mlxp_core.loading.sketch import write_sketch
 from mlxp_core.testing.live import serve_folders
 
@@ -64,7 +63,9 @@ def official():
     clients = []
 
     def make(url, **more):
-        client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=PATIENCE_S, **more)
+        client = openai.OpenAI(
+            base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=PATIENCE_S, **more
+        )
         clients.append(client)
         return client
 
@@ -224,7 +225,12 @@ def _choice(piece, said):
         thinking=(said.model_extra or {}).get("reasoning_content") or "",
         calls=[[call.id, call.function and call.function.name, call.function.arguments] for call in calls],
         scores=[
-            (score.token, score.logprob, [(top.token, top.logprob) for top in score.top_logprobs], score.bytes)
+            (
+                score.token,
+                score.logprob,
+                [(top.token, top.logprob) for top in score.top_logprobs],
+                score.bytes,
+            )
             for score in scores
         ],
         reason=piece.finish_reason,

@@ -22,7 +22,7 @@ WEATHER = {
         },
     },
 }
-ŁÓDŹ = {"city": 'Łódź & "Zgierz" <b>', "days": 2}
+LODZ = {"city": 'Łódź & "Zgierz" <b>', "days": 2}
 NICE = {"city": "Nice"}
 
 
@@ -60,13 +60,20 @@ def puppet(request, puppets, live, tmp_path_factory, official):
     call, thought = FAMILIES[request.param]
     scripts = {
         HELLO: puppets.Script([puppets.Words("Hello there, you.")], when_open=[puppets.Cut(thought, 1)]),
-        CALL: [puppets.Words("Let me see. "), puppets.Cut(call("weather", ŁÓDŹ), 2)],
-        CALLS: [puppets.Cut(call("weather", ŁÓDŹ) + call("weather", NICE), 3)],
+        CALL: [puppets.Words("Let me see. "), puppets.Cut(call("weather", LODZ), 2)],
+        CALLS: [puppets.Cut(call("weather", LODZ) + call("weather", NICE), 3)],
         SUNNY: [puppets.Words("Sunny in both.")],
         NO_TOOL: [puppets.Cut(call("volcano", NICE), 4)],
         ENDLESS: puppets.Script([puppets.Words(" and on")], loop=True),
         NATURAL: [puppets.Natural("One, two, three, four.")],
-        SPLIT: ["So ", "Ł".encode()[:1], "Ł".encode()[1:], "👩‍👧".encode()[:5], "👩‍👧".encode()[5:], " it is."],
+        SPLIT: [
+            "So ",
+            "Ł".encode()[:1],
+            "Ł".encode()[1:],
+            "👩‍👧".encode()[:5],
+            "👩‍👧".encode()[5:],
+            " it is.",
+        ],
     }
     folder = tmp_path_factory.mktemp("puppets") / request.param
     puppets.make(request.param, [scripts[number] for number in sorted(scripts)], folder)
@@ -87,7 +94,11 @@ def ask(request, puppet, chat, puppets):
             puppet,
             stream=request.param,
             messages=messages or [{"role": "user", "content": f"Please {pick}"}],
-            **{"max_tokens": 400, "extra_body": {"chat_template_kwargs": {"enable_thinking": thinking}}, **asked},
+            **{
+                "max_tokens": 400,
+                "extra_body": {"chat_template_kwargs": {"enable_thinking": thinking}},
+                **asked,
+            },
         )
 
     return answer
@@ -128,15 +139,18 @@ def test_two_rounds_of_calls_and_an_answer(ask, puppets):
             {"id": ident, "type": "function", "function": {"name": name, "arguments": arguments}}
             for ident, name, arguments in own.calls
         ]
-        messages.append({"role": "assistant", "content": own.text or None, "tool_calls": calls} if calls else own)
+        messages.append(
+            {"role": "assistant", "content": own.text or None, "tool_calls": calls} if calls else own
+        )
         messages += [
-            {"role": "tool", "tool_call_id": call["id"], "content": f"sunny {picks[number]}"} for call in calls
+            {"role": "tool", "tool_call_id": call["id"], "content": f"sunny {picks[number]}"}
+            for call in calls
         ]
     first, second, third = said
     assert (first.text.strip(), first.reason) == ("Let me see.", "tool_calls")
-    assert [(name, json.loads(arguments)) for _, name, arguments in first.calls] == [("weather", ŁÓDŹ)]
+    assert [(name, json.loads(arguments)) for _, name, arguments in first.calls] == [("weather", LODZ)]
     assert [(name, json.loads(arguments)) for _, name, arguments in second.calls] == [
-        ("weather", ŁÓDŹ),
+        ("weather", LODZ),
         ("weather", NICE),
     ]
     assert len({ident for ident, *_ in first.calls + second.calls}) == 3
@@ -146,7 +160,7 @@ def test_two_rounds_of_calls_and_an_answer(ask, puppets):
 
 def test_one_call_is_enough_where_only_one_is_wanted(ask):
     answer = ask(CALLS, tools=[WEATHER], parallel_tool_calls=False).only
-    assert [json.loads(arguments) for *_, arguments in answer.calls] == [ŁÓDŹ]
+    assert [json.loads(arguments) for *_, arguments in answer.calls] == [LODZ]
     assert answer.reason == "tool_calls"
 
 

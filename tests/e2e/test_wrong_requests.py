@@ -72,12 +72,16 @@ def test_a_wrong_body_is_refused_by_name(served, sent, param, stream):
 
 def test_a_prompt_beyond_the_context_is_refused(two):
     long = [{"role": "user", "content": "x " * 4500}]
-    error = assert_shaped(two.client.post(CHAT, json={"model": "sketch", "messages": long}), 400, "context_length_exceeded")
+    error = assert_shaped(
+        two.client.post(CHAT, json={"model": "sketch", "messages": long}), 400, "context_length_exceeded"
+    )
     assert "4096" in error["message"]
     assert_goes_on(two)
 
 
-@pytest.mark.parametrize("sent", [b"x" * (LIMIT_BYTES + 1), [b"x" * 999] * 25], ids=["announced", "in pieces"])
+@pytest.mark.parametrize(
+    "sent", [b"x" * (LIMIT_BYTES + 1), [b"x" * 999] * 25], ids=["announced", "in pieces"]
+)
 def test_a_body_over_the_limit_is_refused(two, sent):
     error = assert_shaped(two.client.post(CHAT, content=sent), 413, "request_too_large")
     assert str(LIMIT_BYTES) in error["message"]

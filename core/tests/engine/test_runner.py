@@ -345,6 +345,78 @@ def test_a_row_whose_sampler_fails_fails_alone(house, orders):
     assert here.scheduler.snapshot().cache_bytes == 0
 
 
+def stage_that_fails_after(calls):
+    """A stage whose map fails in the end, and forgets nothing when the batch changes."""
+
+    class Count(Struct, frozen=True):
+        pass
+
+    left = iter(range(calls))
+
+    def build(settings):
+        def map_rows(logits):
+            if next(left, None) is None:
+                raise ValueError("no more")
+            return logits
+
+        return map_rows
+
+    return SamplerStage(name="count", order=450, params=Count, build=build)
+
+
+def test_a_stage_that_fails_midway_fails_its_rows_alone(house, orders):
+    free = [orders(f"free{n}", max_tokens=20, sampling=sampling) for n, sampling in enumerate(SAMPLINGS)]
+    alone = [orders(f"free{n}", max_tokens=20, sampling=sampling) for n, sampling in enumerate(SAMPLINGS)]
+    bad = orders(
+        "bad", max_tokens=20, sampling=Sampling(temperature=1.0, seed=1, stages={"count": Raw(b"{}")})
+    )
+    here = house(stages=[stage_that_fails_after(6)])
+    here.run_dry(*submit(*free[:2], bad, *free[2:]))
+    for one in alone:
+        house().run_dry(*submit(one))
+    assert isinstance(bad.heard[-1], Failed)
+    assert "no more" in bad.heard[-1].message
+    assert text(bad)
+    assert [text(one) for one in free] == [text(one) for one in alone]
+    assert here.scheduler.snapshot().cache_bytes == 0
+
+
+def test_a_row_that_fails_with_nobody_beside_it_leaves_nothing(house, orders):
+    bad = orders("bad", sampling=Sampling(temperature=1.0, seed=1, stages={"count": Raw(b"{}")}))
+    here = house(stages=[stage_that_fails_after(3)])
+    here.run_dry(*submit(bad))
+    assert isinstance(bad.heard[-1], Failed)
+    assert here.scheduler.snapshot().cache_bytes == 0
+
+
+def test_an_answer_that_had_ended_does_not_fail_by_a_draw_ahead(house, orders):
+    sampling = Sampling(temperature=1.0, seed=1, stages={"count": Raw(b"{}")})
+    full = orders("r", max_tokens=20, sampling=sampling)
+    house(stages=[stage_that_fails_after(99)]).run_dry(*submit(full))
+    words = text(full).split()
+    cut = orders("r", max_tokens=20, sampling=sampling, stop=(words[3],))
+    calls = words.index(words[3]) + 1
+    house(stages=[stage_that_fails_after(calls)]).run_dry(*submit(cut))
+    assert cut.heard[-1].reason == "stop"
+
+
+def test_an_empty_mask_fails_its_row_alone(house, orders):
+    class Nothing:
+        def allowed(self):
+            return b"" if self.advanced > 2 else b"\xff" * 8
+
+        def advance(self, token):
+            self.advanced += 1
+
+        advanced = 0
+
+    bad, good = orders("bad", constraints=[Nothing()]), orders("good", max_tokens=12)
+    here = house()
+    here.run_dry(*submit(good, bad))
+    assert "allows none" in bad.heard[-1].message
+    assert good.heard[-1].usage.completion == 12
+
+
 def test_after_a_failed_step_the_batch_is_rebuilt_clean(house, orders, network, monkeypatch):
     here = house(batch=4)
     before = [orders(f"r{n}", max_tokens=30) for n in range(3)]

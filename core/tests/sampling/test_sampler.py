@@ -110,6 +110,8 @@ def test_a_rows_tokens_do_not_depend_on_its_neighbours(seed, asked, dtype):
             live, tokens_of(batch, mx.stack([logits for logits, _ in given_now]), masks), strict=True
         ):
             life.tokens.append(token)
+        if chance.random() < 0.2:
+            batch = joined(batch.split())
         if chance.random() < 0.4:
             rows = chance.sample(range(len(live)), len(live) - 1)
             live = [live[row] for row in rows]

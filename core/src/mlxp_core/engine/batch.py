@@ -7,8 +7,10 @@ from typing import cast
 import mlx.core as mx
 from msgspec import Struct
 
+from mlxp_core.engine.faults import contained
 from mlxp_core.engine.sequence import Sequence
-from mlxp_core.engine.steps import Draw
+from mlxp_core.engine.steps import Draw, Failure
+from mlxp_core.errors import MlxpError
 from mlxp_core.kv import BatchCache, forward
 from mlxp_core.loading.network import Network
 from mlxp_core.sampling.sampler import Drawn, Sampler
@@ -41,10 +43,48 @@ class Batch:
         self.tokens = drawn.tokens
         return Unread(tuple(self.rows), drawn)
 
-    def step(self, masks: Mapping[int, bytes]) -> "Unread":
-        """Run one token per row through the network and draw the next."""
+    def step(self, masks: Mapping[int, bytes]) -> tuple[list["Unread"], list[Failure]]:
+        """Run one token per row through the network and draw the next.
+
+        Returns:
+            The draws, and the rows that have none because theirs failed; those have left the batch.
+        """
         hidden = forward(self.network.model, self.cache, self.tokens[:, None])  # [rows, 1, hidden]
-        return self.draw(self.network.model.logits(hidden[:, -1]), masks)
+        logits = self.network.model.logits(hidden[:, -1])
+        match contained(self.draw, logits, masks):
+            case Unread() as unread:
+                return [unread], []
+            case _:
+                return self._draw_apart(logits, masks)
+
+    def _draw_apart(
+        self, logits: mx.array, masks: Mapping[int, bytes]
+    ) -> tuple[list["Unread"], list[Failure]]:
+        """Draw row by row, which draws the same, so that nobody fails for a neighbour's stage or mask."""
+        drawn: dict[int, Unread] = {}
+        failures: list[Failure] = []
+        samplers = self.sampler.split()
+        for row, sequence in enumerate(self.rows):
+            own = {0: masks[sequence.key]} if sequence.key in masks else {}
+            match contained(samplers[row].draw, logits[row : row + 1], own):
+                case Drawn() as alone:
+                    drawn[row] = Unread((sequence,), alone)
+                case MlxpError() as fault:
+                    failures.append((sequence, fault))
+        self._go_on_from(drawn, samplers)
+        return list(drawn.values()), failures
+
+    def _go_on_from(self, drawn: Mapping[int, "Unread"], samplers: SequenceOf[Sampler]) -> None:
+        """Keep the rows that were drawn for alone, and put them together again."""
+        if not drawn:
+            self.rows = []  # and with them the batch is over
+            return
+        self.keep(list(drawn))
+        self.sampler, *others = (samplers[row] for row in drawn)
+        for other in others:
+            self.sampler.join(other)
+        self.tokens = mx.concatenate([unread.drawn.tokens for unread in drawn.values()])
+        mx.async_eval(*(array for unread in drawn.values() for array in unread.drawn.arrays))
 
     def join(self, other: "Batch") -> None:
         """Append the rows of ``other``, which must not be used afterwards."""

@@ -40,8 +40,7 @@ from mlxp_core.engine.batch import Batch, Unread
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.shelf import Shelf
-from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Step
-from mlxp_core.errors import MlxpError
+from mlxp_core.engine.steps import Decode, Draw, Failure, Fork, Load, Outcome, Prefill, Read, Rest, Step
 from mlxp_core.kv import BatchCache, RowSnapshot, forward
 from mlxp_core.loading.network import Network
 from mlxp_core.sampling.sampler import Sampler
@@ -114,7 +113,7 @@ class BatchRunner:
 
     def _carry_out(self, step: Step) -> Outcome:
         draws: list[Draw] = []
-        failures: list[tuple[Sequence, MlxpError]] = []
+        failures: list[Failure] = []
         host_s = 0.0
         match step:
             case Load(model):
@@ -125,7 +124,7 @@ class BatchRunner:
                 failures = self._fork(step)
             case Decode():
                 ahead, self._unread = self._unread, []
-                host_s = self._decode(step)
+                host_s, failures = self._decode(step)
                 draws = self._read(ahead)
                 if step.wait:
                     draws += self._read_all()
@@ -164,7 +163,7 @@ class BatchRunner:
         del self._prefilling[sequence.key]
         self._clear_due = True
 
-    def _fork(self, step: Fork) -> list[tuple[Sequence, MlxpError]]:
+    def _fork(self, step: Fork) -> list[Failure]:
         failures = []
         for sequence in step.rows:
             fault = contained(self._fork_one, sequence, step.masks)
@@ -205,17 +204,24 @@ class BatchRunner:
 
     # ── Batch ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _decode(self, step: Decode) -> float:
-        """Bring the batch to the rows of the step and dispatch it; return the seconds the host needed."""
+    def _decode(self, step: Decode) -> tuple[float, list[Failure]]:
+        """Bring the batch to the rows of the step and dispatch it.
+
+        Returns:
+            The seconds the host needed, and the rows whose draw failed.
+        """
         changed = self._conform(step.rows)
         if self._batch is None:
-            return 0.0
-        self._unread.append(self._batch.step(step.masks))
+            return 0.0, []
+        drawn, failures = self._batch.step(step.masks)
+        self._unread += drawn
+        if not self._batch.rows:
+            self._batch = None
         self._steps += 1
         self._clear_due = self._clear_due or self._steps % CLEAR_EVERY == 0
-        if changed or self._steps % MEASURE_EVERY == 0:
+        if changed or failures or self._steps % MEASURE_EVERY == 0:
             self._measure()
-        return 0.0 if self._read_s is None else self._clock() - self._read_s
+        return 0.0 if self._read_s is None else self._clock() - self._read_s, failures
 
     def _conform(self, rows: tuple[Sequence, ...]) -> bool:
         """Let rows leave and join until the batch has just these rows; say whether any did."""

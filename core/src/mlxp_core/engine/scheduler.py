@@ -174,10 +174,10 @@ class Scheduler:
             case Outcome():
                 self._cache_bytes = outcome.cache_bytes
                 self._totals.host_s += outcome.host_s
+                self._feed(outcome.draws)
                 for sequence, fault in outcome.failures:
                     self._fail((sequence,), fault)
                 self._move_on(step)
-                self._feed(outcome.draws)
             case MlxpError():
                 self._fail_step(step, outcome)
         self._forget_ended()
@@ -227,7 +227,8 @@ class Scheduler:
     def _fail(self, sequences: Iterable[Sequence], fault: MlxpError) -> None:
         now_s = self._clock()
         for sequence in sequences:
-            self._say(sequence, sequence.fail(fault, now_s))
+            if not sequence.ended:  # as by the draw before the one that failed
+                self._say(sequence, sequence.fail(fault, now_s))
 
     def _say(self, sequence: Sequence, events: list[Event] | MlxpError) -> None:
         """Keep what a sequence says for the next hand-over; if saying it failed, that is what there is to say."""

@@ -75,18 +75,22 @@ class Draw(Struct, frozen=True):
     scores: tuple[RawScore, ...] = ()
 
 
+Failure = tuple[Sequence, MlxpError]
+"""A row that failed alone, and why."""
+
+
 class Outcome(Struct, frozen=True):
     """What came of a step.
 
     Attributes:
         draws: tokens read in this step, in general those of the step before it.
-        failures: rows that failed alone.
+        failures: rows that failed alone in this step, unless their ``draws`` end them.
         cache_bytes: bytes of all caches held now.
         host_s: seconds the host took between the last reading and this step's dispatch.
     """
 
     draws: tuple[Draw, ...] = ()
-    failures: tuple[tuple[Sequence, MlxpError], ...] = ()
+    failures: tuple[Failure, ...] = ()
     cache_bytes: int = 0
     host_s: float = 0.0
 

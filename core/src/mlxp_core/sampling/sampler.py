@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
 
 import mlx.core as mx
@@ -117,8 +118,18 @@ class Sampler:
         self._rows = [self._rows[row] for row in rows]
         self._built = None
 
+    def split(self) -> list[Sampler]:
+        """Return a sampler for each row alone; this one is of no further use. ``join`` puts them together again."""
+        return [self._only(row) for row in range(len(self._rows))]
+
+    def _only(self, row: int) -> Sampler:
+        adjustments = [copy(adjustment) for adjustment in self._adjustments]  # none changes what it holds
+        for adjustment in adjustments:
+            adjustment.keep([row])
+        return Sampler(self._rows[row], adjustments, self._installed, self._size)
+
     def draw(self, logits: mx.array, masks: Mapping[int, bytes] = _NO_MASKS) -> Drawn:
-        """Draw a token for every row and move every row on by one step; lazy.
+        """Draw a token for every row and move every row on by one step; lazy. Where it raises, nothing has moved.
 
         Args:
             logits: ``[rows, vocabulary]`` of any float type.
