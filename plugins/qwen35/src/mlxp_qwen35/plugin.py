@@ -1,1 +1,33 @@
-"""What the Qwen 3.5 plugin brings."""
+"""Qwen 3.5: the family and its formats. Imports no arrays, so that listing plugins stays quick."""
+
+from mlxp_core import hookimpl
+from mlxp_core.contracts import LanguageModel, ModelFamily
+from mlxp_qwen35 import config, memory, weights
+
+
+def _build(read: config.Qwen35Config) -> LanguageModel:
+    from mlxp_qwen35.text import Qwen35  # arrays only where a network is built
+
+    return Qwen35(read)
+
+
+@hookimpl
+def mlxp_model_families() -> list[ModelFamily]:
+    """Return the family."""
+    return [
+        ModelFamily(
+            name="qwen35",
+            model_types=("qwen3_5", "qwen3_5_moe", "qwen3_5_text", "qwen3_5_moe_text"),
+            config=config.read,
+            build=_build,
+            rename=weights.rename,
+            convert=weights.convert,
+            need=memory.need,
+            lora_targets=(
+                *("q_proj", "k_proj", "v_proj", "o_proj"),
+                *("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"),
+                *("gate_proj", "up_proj", "down_proj"),
+            ),
+            float32=weights.FLOAT32,
+        )
+    ]
