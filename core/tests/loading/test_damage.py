@@ -26,6 +26,7 @@ class Brought(Struct, frozen=True):
     families: dict[str, ModelFamily]
     tool_formats: dict[str, object] = {}
     thinking_formats: dict[str, object] = {}
+    vision_towers: dict[str, object] = {}
 
 
 @pytest.fixture(scope="module")

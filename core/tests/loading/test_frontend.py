@@ -5,7 +5,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mlxp_core.contracts import ModelFamily, ThinkingFormat, ToolFormat
+from mlxp_core.contracts import ModelFamily, ThinkingFormat, ToolFormat, VisionTower
 from mlxp_core.errors import BadRequest, ModelFolderError, PluginError, UnsupportedModel
 from mlxp_core.loading import Frontend, load_frontend, open_folder
 from mlxp_core.types import (
@@ -28,6 +28,7 @@ class Brought(Struct, frozen=True):
     families: dict[str, ModelFamily]
     tool_formats: dict[str, ToolFormat]
     thinking_formats: dict[str, ThinkingFormat]
+    vision_towers: dict[str, VisionTower] = {}
 
 
 @pytest.fixture

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from mlxp_core.contracts import FamilyConfig, FolderFacts, ModelFamily
 from mlxp_core.errors import PluginError, UnsupportedModel
 from mlxp_core.loading.folder import ModelFolder
+
+T = TypeVar("T")
 
 
 def choose_family(
@@ -24,7 +27,9 @@ def choose_family(
     claims = [family for family in families.values() if _claims(family, folder.model_type, facts)]
     match claims:
         case [family]:
-            return family, _read_config(folder, family)
+            return family, read_config(
+                folder, f"family {family.name!r}", lambda: family.config(folder.config)
+            )
         case []:
             raise UnsupportedModel(f"{folder.name}: {_why_not(folder.model_type, families)}")
         case _:
@@ -46,9 +51,19 @@ def _why_not(model_type: str, families: Mapping[str, ModelFamily]) -> str:
     return f"no plugin claims model_type {model_type!r}; installed: {', '.join(known) or 'none'}"
 
 
-def _read_config(folder: ModelFolder, family: ModelFamily) -> FamilyConfig:
+def read_config(folder: ModelFolder, who: str, read: Callable[[], T]) -> T:
+    """Return what a plugin reads from a model's configuration.
+
+    Args:
+        folder: the model.
+        who: reads it, for messages.
+        read: does it.
+
+    Raises:
+        UnsupportedModel: the plugin refuses the configuration or stumbles over it.
+    """
     try:
-        return family.config(folder.config)
+        return read()
     except (
         msgspec.MsgspecError,
         ArithmeticError,
@@ -58,5 +73,5 @@ def _read_config(folder: ModelFolder, family: ModelFamily) -> FamilyConfig:
         ValueError,
     ) as error:
         raise UnsupportedModel(
-            f"{folder.name}/config.json: family {family.name!r} cannot read it: {error or type(error).__name__}"
+            f"{folder.name}/config.json: {who} cannot read it: {error or type(error).__name__}"
         ) from error

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
-from mlxp_core.contracts import FamilyConfig, ModelFamily, ThinkingFormat, ToolFormat
+from mlxp_core.contracts import FamilyConfig, ModelFamily, ThinkingFormat, ToolFormat, VisionTower
 from mlxp_core.errors import ModelFolderError, PluginError
 from mlxp_core.loading.choose import choose_family
+from mlxp_core.loading.eyes import Eyes, find_eyes
 from mlxp_core.loading.files import read_bytes
 from mlxp_core.loading.folder import ModelFolder, token_texts
 from mlxp_core.loading.pooling import read_pooling
-from mlxp_core.prompting import ChatTemplate, Prompt, Tokenizer, prepare
+from mlxp_core.prompting import ChatTemplate, Prompt, Sight, Tokenizer, prepare
 from mlxp_core.reading import Reader
 from mlxp_core.types import Capabilities, GenerateRequest, ModelInfo
+
+_log = logging.getLogger(__name__)
 
 F = TypeVar("F")
 
@@ -36,6 +40,11 @@ class Formats(Protocol):
         """Formats of thinking by name."""
         ...
 
+    @property
+    def vision_towers(self) -> Mapping[str, VisionTower]:
+        """Kinds of eyes by name."""
+        ...
+
 
 class Frontend:
     """What a model's files and its family say about text.
@@ -49,6 +58,7 @@ class Frontend:
         template: the chat template; ``None`` = the model takes plain text only.
         thinking: how it thinks; ``None`` = it does not.
         tools: how it calls tools; ``None`` = it does not.
+        eyes: its vision tower; ``None`` = it does not see.
         pooling: how its hidden states become the vector of a text; ``None`` = they do not.
     """
 
@@ -60,6 +70,7 @@ class Frontend:
         *,
         thinking: ThinkingFormat | None = None,
         tools: ToolFormat | None = None,
+        eyes: Eyes | None = None,
     ) -> None:
         """Read tokenizer and template of a folder.
 
@@ -69,13 +80,14 @@ class Frontend:
             config: as the family read it.
             thinking: the family's format; used if the template knows it.
             tools: the family's format; used if the template takes tools.
+            eyes: its vision tower; used if the template shows images.
 
         Raises:
             ModelFolderError: when tokenizer or template is broken.
         """
         self.family, self.config = family, config
         try:
-            self.template = _template(folder)
+            self.template = _template(folder, None if eyes is None else eyes.preparer.placeholder)
             self.tokenizer = _tokenizer(folder, self.template)
         except ModelFolderError as error:
             raise ModelFolderError(f"{folder.name}: {error.message}") from error
@@ -83,6 +95,8 @@ class Frontend:
         self.pooling = read_pooling(folder.path) if family.embeddings else None
         self.thinking = thinking if thinking is not None and _thinks(self.template, thinking) else None
         self.tools = tools if self.template is not None and "tools" in self.template.variables else None
+        self.eyes = eyes if self._shows(folder.name, eyes) else None
+        self._sight = None if self.eyes is None else _sight(self.eyes, self.tokenizer)
         self.info = ModelInfo(
             id=folder.name,
             path=folder.path,
@@ -95,18 +109,38 @@ class Frontend:
                 chat=self.template is not None,
                 tools=self.tools is not None,
                 thinking=self.thinking is not None,
+                vision=self.eyes is not None,
                 embeddings=self.pooling is not None,
             ),
             defaults=folder.defaults,
         )
 
+    def _shows(self, name: str, eyes: Eyes | None) -> bool:
+        """Say whether images can be put into prompts."""
+        if eyes is None or self.template is None:
+            return False
+        image = eyes.preparer.placeholder
+        known = self.tokenizer.token_id(image) is not None
+        if not (known and self.template.traits.images):
+            at_fault = "chat template shows no images" if known else "tokenizer lacks it"
+            _log.warning("%s is served without eyes: images should be %r, but its %s", name, image, at_fault)
+            return False
+        return True
+
     def prepare(self, request: GenerateRequest) -> Prompt:
-        """Render and tokenize a request; runs on worker threads.
+        """Render and tokenize a request, and prepare its images; runs on worker threads.
 
         Raises:
-            BadRequest: when the prompt is empty, holds unknown ids, or the template refuses the conversation.
+            BadRequest: when the prompt is empty, holds unknown ids, an image cannot be used, or the template refuses
+                the conversation.
         """
-        return prepare(request, template=self.template, tokenizer=self.tokenizer, thinking=self.thinking)
+        return prepare(
+            request,
+            template=self.template,
+            tokenizer=self.tokenizer,
+            thinking=self.thinking,
+            sight=self._sight,
+        )
 
     def reader(self, request: GenerateRequest, prompt: Prompt, choice: int) -> Reader:
         """Return what reads one choice's tokens.
@@ -128,6 +162,8 @@ class Frontend:
 def load_frontend(folder: ModelFolder, registry: Formats) -> Frontend:
     """Return a model's half without arrays, by the family that claims it.
 
+    Eyes that cannot be used are a warning in the log, and the model is served without them.
+
     Raises:
         UnsupportedModel: when no family claims the model.
         ModelFolderError: when tokenizer or template is broken.
@@ -140,6 +176,7 @@ def load_frontend(folder: ModelFolder, registry: Formats) -> Frontend:
         config,
         thinking=_format(family, "thinking format", family.thinking_format, registry.thinking_formats),
         tools=_format(family, "tool format", family.tool_format, registry.tool_formats),
+        eyes=_eyes(folder, family, config, registry.vision_towers),
     )
 
 
@@ -148,13 +185,28 @@ def is_conversation(request: GenerateRequest) -> bool:
     return not isinstance(request.prompt, str) and not isinstance(next(iter(request.prompt), None), int)
 
 
-def _template(folder: ModelFolder) -> ChatTemplate | None:
+def _eyes(
+    folder: ModelFolder, family: ModelFamily, config: FamilyConfig, towers: Mapping[str, VisionTower]
+) -> Eyes | None:
+    try:
+        return find_eyes(folder, family, config, towers)
+    except ModelFolderError as error:
+        _log.warning("%s is served without eyes: %s", folder.name, error.message)
+        return None
+
+
+def _sight(eyes: Eyes, tokenizer: Tokenizer) -> Sight:
+    return Sight(eyes.preparer, tokenizer, settings=eyes.settings, whole_images=eyes.whole_images)
+
+
+def _template(folder: ModelFolder, image: str | None) -> ChatTemplate | None:
     if folder.templates.default is None:
         return None
     return ChatTemplate(
         folder.templates.default,
         with_tools=folder.templates.with_tools,
         tokens=token_texts(folder.tokenizer_config),
+        image=image,
     )
 
 

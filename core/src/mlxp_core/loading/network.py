@@ -78,14 +78,8 @@ def load_network(
         raise PluginError(
             f"family {family.name!r} builds a {type(model).__name__}, which is no mlx.nn.Module"
         )
-    weights = read_weights(folder, family, config)
-    _quantize(model, weights, NamedModes(folder.config))
-    check_parameters(folder.name, _shapes(model.parameters()), weights.arrays)
-    arrays = cast(weights.arrays, target_dtype(dtype), family.float32)
-    model.update(tree_unflatten(list(arrays.items())))
-    model.eval()
-    total = sum(array.nbytes for array in arrays.values())
-    _read(folder.name, arrays, total, progress)
+    weights = read_weights(folder, family, config, folder.tensors)
+    total = set_weights(folder, model, weights, dtype=dtype, float32=family.float32, progress=progress)
     embedded = model.embed(mx.zeros((1, 1), dtype=mx.int32))  # never computed: only shape and type are asked
     return Network(
         model=model,
@@ -93,6 +87,41 @@ def load_network(
         vocabulary=model.logits(embedded).shape[-1],
         weight_bytes=total,
     )
+
+
+def set_weights(
+    folder: ModelFolder,
+    model: nn.Module,
+    weights: Weights,
+    *,
+    dtype: WeightDtype,
+    float32: tuple[str, ...],
+    progress: Progress | None = None,
+) -> int:
+    """Set a module's parameters, quantized as they are stored, and read them from disk.
+
+    Args:
+        folder: the model.
+        model: any module with unset parameters.
+        weights: its parameters, as they are stored.
+        dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
+        float32: endings of the names of those that are float32 in any case.
+        progress: told after every slice; what it raises ends the reading.
+
+    Returns:
+        Bytes of the parameters in memory.
+
+    Raises:
+        ModelFolderError: when files are damaged, or tensors and parameters do not fit.
+    """
+    _quantize(model, weights, NamedModes(folder.config))
+    check_parameters(folder.name, _shapes(model.parameters()), weights.arrays)
+    arrays = cast(weights.arrays, target_dtype(dtype), float32)
+    model.update(tree_unflatten(list(arrays.items())))
+    model.eval()
+    total = sum(array.nbytes for array in arrays.values())
+    _read(folder.name, arrays, total, progress)
+    return total
 
 
 def check_parameters(

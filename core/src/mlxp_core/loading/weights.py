@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any, Literal, Protocol
 
 import mlx.core as mx
 from msgspec import Struct
 
-from mlxp_core.contracts import FamilyConfig, ModelFamily
+from mlxp_core.contracts import FamilyConfig
 from mlxp_core.errors import ModelFolderError
 from mlxp_core.loading.files import where
 from mlxp_core.loading.folder import ModelFolder
+from mlxp_core.loading.shards import StoredTensor
 
 WeightDtype = Literal["auto", "float32", "bfloat16", "float16"]
 
@@ -27,17 +28,44 @@ class Weights(Struct, frozen=True):
     origins: Mapping[str, str]
 
 
-def read_weights(folder: ModelFolder, family: ModelFamily, config: FamilyConfig) -> Weights:
-    """Return the tensors that the family keeps, renamed and converted.
+class Owner(Protocol):
+    """Whose parameters tensors become: a family's or a vision tower's."""
+
+    @property
+    def name(self) -> str:
+        """What it goes by."""
+        ...
+
+    @property
+    def rename(self) -> Callable[[str], str | None]:
+        """Tensor name to parameter name."""
+        ...
+
+    @property
+    def convert(self) -> Callable[[MutableMapping[str, mx.array], Any], None] | None:
+        """Change what needs more than a new name."""
+        ...
+
+
+def read_weights(
+    folder: ModelFolder, owner: Owner, config: FamilyConfig, tensors: Mapping[str, StoredTensor]
+) -> Weights:
+    """Return the tensors that their owner keeps, renamed and converted.
+
+    Args:
+        folder: the model, for messages.
+        owner: whose parameters they become.
+        config: as the owner read it.
+        tensors: those there are.
 
     Raises:
-        ModelFolderError: when a file cannot be read, two tensors take one name, or the family cannot convert.
+        ModelFolderError: when a file cannot be read, two tensors take one name, or the owner cannot convert.
     """
-    stored = _load(folder)
+    stored = _load(tensors)
     arrays: dict[str, mx.array] = {}
     sources: dict[str, str] = {}
     for name, array in stored.items():
-        target = parameter_name(name, stored, family)
+        target = parameter_name(name, stored, owner)
         if target is None:
             continue
         if target in sources:
@@ -45,24 +73,24 @@ def read_weights(folder: ModelFolder, family: ModelFamily, config: FamilyConfig)
                 f"{folder.name}: tensors {sources[target]!r} and {name!r} are both parameter {target!r}"
             )
         arrays[target], sources[target] = array, name
-    if family.convert is not None:
+    if owner.convert is not None:
         try:
-            family.convert(arrays, config)
+            owner.convert(arrays, config)
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise ModelFolderError(
-                f"{folder.name}: family {family.name!r} cannot convert the tensors: {type(error).__name__}: {error}"
+                f"{folder.name}: {owner.name!r} cannot convert the tensors: {type(error).__name__}: {error}"
             ) from error
     return Weights(arrays, {_module(target): _module(name) for target, name in sources.items()})
 
 
-def parameter_name(name: str, stored: Mapping[str, Any], family: ModelFamily) -> str | None:
+def parameter_name(name: str, stored: Mapping[str, Any], owner: Owner) -> str | None:
     """Return the parameter that a tensor is for; the parts of a quantized weight go where the weight goes."""
     for part in _QUANTIZED_PARTS:
         weight = name.removesuffix(part) + ".weight"
         if name.endswith(part) and weight in stored:
-            target = family.rename(weight)
+            target = owner.rename(weight)
             return None if target is None else target.removesuffix(".weight") + part
-    return family.rename(name)
+    return owner.rename(name)
 
 
 def target_dtype(setting: WeightDtype) -> mx.Dtype | None:
@@ -110,17 +138,17 @@ def slices(arrays: Mapping[str, mx.array], limit: int = _SLICE_BYTES) -> Iterato
         yield run
 
 
-def _load(folder: ModelFolder) -> dict[str, mx.array]:
-    """Open every weight file; nothing but the headers is read."""
+def _load(tensors: Mapping[str, StoredTensor]) -> dict[str, mx.array]:
+    """Open the weight files; nothing but the headers is read."""
     opened: dict[str, dict[str, mx.array]] = {}
-    for tensor in folder.tensors.values():
+    for tensor in tensors.values():
         key = str(tensor.file)
         if key not in opened:
             try:
                 opened[key] = _arrays(mx.load(key))
             except (RuntimeError, ValueError) as error:
                 raise ModelFolderError(f"{where(tensor.file)} cannot be read: {error}") from error
-    return {name: opened[str(tensor.file)][name] for name, tensor in folder.tensors.items()}
+    return {name: opened[str(tensor.file)][name] for name, tensor in tensors.items()}
 
 
 def _arrays(loaded: Any) -> dict[str, mx.array]:
