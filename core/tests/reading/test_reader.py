@@ -64,7 +64,7 @@ def kinds(events):
 
 def test_thinking_then_a_call_then_text():
     events, end, _ = listen(f"<think>\nhm\n</think>\n\n{CALL}\n{CALL}\nDone.")
-    assert events[0] == ThinkingDelta("hm\n")
+    assert events[0] == ThinkingDelta("hm")
     assert kinds(events[1:]) == [CallStarted, CallDelta, CallDone] * 2 + [TextDelta]
     assert shown(events) == "\nDone."
     assert end == End("calls")

@@ -23,7 +23,7 @@ class TestThinking(ThinkingFormatSuite):
         (False, "<|channel>analysis\nwhy<channel|>42", "analysis\nwhy", "42"),
         (False, "<|channel>\nwhy<channel|>42", "why", "42"),
         (False, "thought\n42", "", "thought\n42"),
-        (True, "why\n<channel|>42", "why\n", "42"),
+        (True, "why\n<channel|>42", "why", "42"),
         (True, "thought\nwhy<channel|>42", "why", "42"),
         (True, "<channel|>42", "", "42"),
     ],

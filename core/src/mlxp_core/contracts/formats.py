@@ -9,7 +9,7 @@ from mlxp_core.types import OutputShape, ToolChoice, ToolSpec
 
 
 class ThinkingFormat(Struct, frozen=True, kw_only=True):
-    """Thinking between two markers.
+    """Thinking between two markers; one newline behind the first and one before the second are layout.
 
     Attributes:
         name: unique.

@@ -20,7 +20,7 @@ from mlxp_core.reading.calls import CallReader, callable_tools, random_call_id
 from mlxp_core.reading.detokenize import Detokenizer, TokenTable, marker_tokens
 from mlxp_core.reading.ledger import Ledger
 from mlxp_core.reading.scanner import MarkerScanner
-from mlxp_core.reading.thought import ThoughtStart
+from mlxp_core.reading.thought import ThoughtText
 from mlxp_core.types import (
     CallDone,
     Event,
@@ -93,7 +93,7 @@ class Reader:
         self._answer_scanner = MarkerScanner(sorted(loose - {self._close}))
         self._thought_scanner = MarkerScanner(sorted(loose & {self._close}))
         self._thinking = inside_thinking and thinking is not None
-        self._thought = ThoughtStart(self._header)
+        self._thought = ThoughtText(self._header)
         self._answer = AnswerText(request.stop, parts=thinking is not None or bool(self._openers))
         self._fed = 0  # characters out of the tokens
         self._at = 0  # of these, past the scanner
@@ -202,11 +202,11 @@ class Reader:
             self._pass(marker)
             return
         if self._thinking:
-            self._think(self._thought.flush())
+            self._think(self._thought.close())
             self._answer.follow_thought()
         elif marker == self._open:
             self._pause()
-            self._thought = ThoughtStart(self._header)
+            self._thought = ThoughtText(self._header)
         self._at += len(marker)
         if self._thinking or marker == self._open:
             self._ledger.thought(self._at)

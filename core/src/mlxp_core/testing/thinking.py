@@ -54,8 +54,19 @@ class ThinkingFormatSuite:
         form = thinking_format
         for newline in ("", "\n"):
             start = form.open + form.header + ("" if form.header.endswith("\n") else newline)
-            events, _ = self._read(form, table, f"{start}why\n\n  not{form.close}{newline * 2}42\n")
+            events, _ = self._read(form, table, f"{start}why\n\n  not{newline}{form.close}{newline * 2}42\n")
             assert whole(events) == (ThinkingDelta("why\n\n  not"), TextDelta("42\n"))
+
+    def test_only_one_newline_at_each_edge_is_layout(
+        self, thinking_format: ThinkingFormat, table: TextTokens
+    ) -> None:
+        """Others are the model's own; so is the last one of a thought that has no end."""
+        form = thinking_format
+        start = form.open + form.header + ("" if form.header.endswith("\n") else "\n")
+        events, _ = self._read(form, table, f"{start}\nwhy\n\n{form.close}42")
+        assert whole(events) == (ThinkingDelta("\nwhy\n"), TextDelta("42"))
+        events, _ = self._read(form, table, f"{start}why\n", reason="length")
+        assert whole(events) == (ThinkingDelta("why\n"),)
 
     def test_the_prompt_may_have_begun_the_thought(
         self, thinking_format: ThinkingFormat, table: TextTokens
@@ -77,7 +88,7 @@ class ThinkingFormatSuite:
     ) -> None:
         """Some prompts and models write one when thinking is off."""
         form = thinking_format
-        for inner in ("", "\n", form.header, form.header.rstrip("\n")):
+        for inner in ("", "\n", form.header, form.header.rstrip("\n"), form.header + "\n"):
             events, _ = self._read(form, table, f"{form.open}{inner}{form.close}\n\n42")
             assert whole(events) == (TextDelta("42"),)
 
