@@ -111,6 +111,16 @@ class Unavailable(MlxpError):
     code = "unavailable"
 
 
+def of_code(code: str) -> type[MlxpError]:
+    """Return the error whose ``code`` this is, such as that of a ``Failed`` event; ``EngineFault`` if none is."""
+    kinds: list[type[MlxpError]] = [MlxpError]
+    for kind in kinds:  # grows while it is walked
+        if kind.code == code:
+            return kind
+        kinds += kind.__subclasses__()
+    return EngineFault
+
+
 class SetupError(MlxpError):
     """Something is wrong before serving starts: a plugin, a setting, a file. Shown on the command line."""
 

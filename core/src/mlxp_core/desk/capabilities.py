@@ -19,6 +19,7 @@ from mlxp_core.types import (
 )
 
 MOST_CHOICES = 8
+MOST_ANSWERS = 64
 MOST_SCORES = 20
 
 
@@ -49,9 +50,8 @@ def check(request: GenerateRequest, model: ModelInfo, offer: Offer, tools: ToolF
         BadRequest: names the field and what there is instead.
     """
     _check_numbers(request, model)
-    _check_images(request, model)
+    check_conversation(request, model)
     _check_stages(request, offer.sampler_stages)
-    _check_tools(request, model)
     shape = _forced_call(request, tools) or request.output
     if shape.kind != "text" and shape.kind not in offer.constraints:
         there = ", ".join(sorted(offer.constraints)) or "none"
@@ -62,12 +62,28 @@ def check(request: GenerateRequest, model: ModelInfo, offer: Offer, tools: ToolF
     return shape
 
 
+def check_conversation(request: GenerateRequest, model: ModelInfo) -> None:
+    """Refuse images and tools that the model cannot take.
+
+    Raises:
+        BadRequest: names the field.
+    """
+    _check_images(request, model)
+    _check_tools(request, model)
+
+
 def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
     if request.max_tokens is not None and request.max_tokens < 1:
         raise BadRequest(f"max_tokens must be at least 1, not {request.max_tokens}", param="max_tokens")
     if not 1 <= request.choices <= MOST_CHOICES:
         raise BadRequest(
             f"a request may ask for 1 to {MOST_CHOICES} choices, not {request.choices}", param="n"
+        )
+    answers = (1 + len(request.further_prompts)) * request.choices
+    if answers > MOST_ANSWERS:
+        raise BadRequest(
+            f"prompts times choices may be {MOST_ANSWERS}, not {answers}; send several requests",
+            param="prompt",
         )
     if request.top_scores is not None and not 0 <= request.top_scores <= MOST_SCORES:
         raise BadRequest(
@@ -83,10 +99,11 @@ def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
 
 
 def _check_images(request: GenerateRequest, model: ModelInfo) -> None:
-    for message in request.prompt if not isinstance(request.prompt, str) else ():
-        if isinstance(message, Message):
-            for part in message.parts:
-                _check_part(part, model)
+    for prompt in (request.prompt, *request.further_prompts):
+        for message in prompt if not isinstance(prompt, str) else ():
+            if isinstance(message, Message):
+                for part in message.parts:
+                    _check_part(part, model)
 
 
 def _check_part(part: Part, model: ModelInfo) -> None:

@@ -5,38 +5,49 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
 from mlxp_core import __version__
-from mlxp_core.contracts import Constraint, PluginReport, ProtocolReport, Services, Settings, ToolFormat
-from mlxp_core.desk import capabilities, catalogue, defaults
+from mlxp_core.contracts import PluginReport, ProtocolReport, Services, Settings, ToolFormat
+from mlxp_core.desk import capabilities, catalogue, defaults, embedding, preparing
+from mlxp_core.desk.embedding import Embedding
 from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
+from mlxp_core.desk.preparing import Prepared
+from mlxp_core.desk.questions import answer_text, conversation, with_thinking
 from mlxp_core.desk.ticket import Ticket
-from mlxp_core.engine import Order
 from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
-from mlxp_core.prompting import Prompt
-from mlxp_core.reading import Reader
 from mlxp_core.types import (
+    Answer,
     Catalogue,
+    CountRequest,
+    DetokenizeRequest,
+    Embedded,
+    EmbedRequest,
     EngineSettings,
     EngineStats,
     GenerateRequest,
     GenerationSettings,
+    ModelInfo,
+    Question,
+    RenderRequest,
+    TokenizeRequest,
 )
+
+A = TypeVar("A", bound=Answer)
+T = TypeVar("T")
 
 RETRY_AFTER = (("retry-after", "1"),)
 MOST_WORKERS = 4
 
 
-class Prepared(NamedTuple):
-    """A request that is ready to be queued."""
+class Running(Protocol):
+    """What can be cancelled by a request's id."""
 
-    request: GenerateRequest
-    prompt: Prompt
-    choices: list[tuple[Reader, Constraint | None]]
-    """What reads each choice, and what holds it to a shape."""
+    def cancel(self) -> None:
+        """Stop as soon as possible."""
+        ...
 
 
 class Desk(Services):
@@ -71,13 +82,13 @@ class Desk(Services):
             models=tuple(frontend.info for frontend in frontends.values()), aliases=dict(aliases or {})
         )
         self._draw_seed = draw_seed
-        self._tickets: dict[str, Ticket] = {}
+        self._tickets: dict[str, Running] = {}
         self._preparing = 0
         self._ticket_ended = asyncio.Event()
         self._stopping = False
         self._workers = ThreadPoolExecutor(min(MOST_WORKERS, os.cpu_count() or 1), "mlxp-prepare")
         self._generation = settings.section(GenerationSettings)
-        self._queue = settings.section(EngineSettings).queue
+        self._engine_settings = settings.section(EngineSettings)
 
     def catalogue(self) -> Catalogue:
         """Return the models and adapters on offer now."""
@@ -123,14 +134,45 @@ class Desk(Services):
         request = defaults.fill(
             replace(request, output=shape), settings=self._generation, model=model, seed=self._draw_seed()
         )
-        self._preparing += 1
-        try:
-            loop = asyncio.get_running_loop()
-            prepared = await loop.run_in_executor(self._workers, self._prepare, request)
-        finally:
-            self._preparing -= 1
+        prepared = await self._on_worker(
+            lambda: preparing.prepare(
+                request,
+                self._frontends[model.id],
+                self._registry.constraints,
+                usual_length=self._generation.max_tokens,
+            )
+        )
         self._check_open(request.id)
-        return self._submit(prepared, protocol)
+        return self._submit(request, prepared, protocol)
+
+    async def answer(self, question: Question[A], *, protocol: str = "") -> A:
+        """Answer a question with one value. Cancelling the wait cancels the work.
+
+        Args:
+            question: what is asked.
+            protocol: which API surface asks; for the record.
+
+        Raises:
+            BadRequest: the model cannot answer it, or a text does not fit its context.
+            UnknownModel: several models are on offer, and not this one.
+            Busy: too many requests wait already.
+            Unavailable: the server is stopping, the engine is lost, or the request was cancelled.
+        """
+        self._check_open(question.id)
+        model = catalogue.choose(self._catalogue, question.model)
+        given: Answer
+        match question:
+            case CountRequest() | RenderRequest():
+                told = with_thinking(question, self._generation.thinking)
+                capabilities.check_conversation(conversation(told), model)
+                given = await self._on_worker(lambda: answer_text(told, self._frontends[model.id]))
+            case TokenizeRequest() | DetokenizeRequest() as asked:
+                given = await self._on_worker(lambda: answer_text(asked, self._frontends[model.id]))
+            case EmbedRequest():
+                given = await self._embed(question, model, protocol)
+            case _:
+                raise TypeError(f"nobody answers a {type(question).__name__}")
+        return cast("A", given)  # the type that the question names, though no checker can follow that
 
     def cancel(self, request_id: str) -> bool:
         """Cancel a request by id; false when none is running under it."""
@@ -161,7 +203,7 @@ class Desk(Services):
     def _check_open(self, request_id: str) -> None:
         if self._stopping:
             raise Unavailable("the server is stopping", headers=RETRY_AFTER)
-        if self._preparing >= self._queue:
+        if self._preparing >= self._engine_settings.queue:
             raise Busy(
                 f"{self._preparing} requests are being prepared already; try again", headers=RETRY_AFTER
             )
@@ -175,40 +217,36 @@ class Desk(Services):
         name = brought.tool_format if brought is not None else None
         return self._registry.tool_formats.get(name) if name is not None else None
 
-    def _prepare(self, request: GenerateRequest) -> Prepared:
-        """Do what takes time and needs no arrays. Runs on a worker thread."""
-        frontend = self._frontends[request.model]
-        prompt = frontend.prepare(request)
-        length = defaults.answer_length(
-            request.max_tokens,
-            prompt=len(prompt.tokens),
-            usual=self._generation.max_tokens,
-            model=frontend.info,
-        )
-        request = replace(request, max_tokens=length)
-        choices = [
-            (frontend.reader(request, prompt, choice), self._constraint(request, frontend))
-            for choice in range(request.choices)
-        ]
-        return Prepared(request, prompt, choices)
+    async def _on_worker(self, work: Callable[[], T]) -> T:
+        """Do what takes time and needs no arrays on a worker thread."""
+        self._preparing += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+        finally:
+            self._preparing -= 1
 
-    def _constraint(self, request: GenerateRequest, frontend: FrontendFace) -> Constraint | None:
-        shape = request.output
-        if shape.kind == "text":
-            return None
-        return self._registry.constraints[shape.kind].compile(shape.body, frontend.tokenizer)
+    async def _embed(self, question: EmbedRequest, model: ModelInfo, protocol: str) -> Embedded:
+        embedding.check(question, model)
+        frontend = self._frontends[model.id]
+        lot = await self._on_worker(lambda: embedding.prepare(question, frontend, protocol=protocol))
+        self._check_open(question.id)
+        running = Embedding(lot, self._engine, frontend, abreast=self._engine_settings.batch)
+        self._tickets[question.id] = running
+        try:
+            return await running.answer(question.dimensions)
+        finally:
+            self._forget(question.id)
 
-    def _submit(self, prepared: Prepared, protocol: str) -> Ticket:
-        request = prepared.request
+    def _submit(self, request: GenerateRequest, prepared: list[Prepared], protocol: str) -> Ticket:
         ticket = Ticket(
             request.id,
-            request.choices,
+            len(prepared) * request.choices,
             leave=lambda: self._engine.cancel(request.id),
             close=lambda: self._forget(request.id),
         )
         self._tickets[request.id] = ticket
         try:
-            self._engine.submit(_orders(prepared, protocol, ticket))
+            self._engine.submit(preparing.orders(prepared, protocol=protocol, sink=ticket.take))
         except MlxpError:
             self._forget(request.id)
             raise
@@ -222,19 +260,3 @@ class Desk(Services):
         while self._tickets:
             self._ticket_ended.clear()
             await self._ticket_ended.wait()
-
-
-def _orders(prepared: Prepared, protocol: str, ticket: Ticket) -> list[Order]:
-    return [
-        Order(
-            request=prepared.request,
-            prompt=prepared.prompt,
-            reader=reader,
-            model=prepared.request.model,
-            sink=ticket.take,
-            choice=choice,
-            protocol=protocol,
-            constraint=constraint,
-        )
-        for choice, (reader, constraint) in enumerate(prepared.choices)
-    ]

@@ -8,7 +8,7 @@ from mlxp_core.desk.capabilities import Offer
 from mlxp_core.engine import Order
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
-from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, RequestRecord
+from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, Pooling, RequestRecord
 
 
 class EngineFace(Protocol):
@@ -35,6 +35,22 @@ class EngineFace(Protocol):
         ...
 
 
+class TextTable(Vocabulary, Protocol):
+    """What the desk needs of a tokenizer."""
+
+    def encode(self, text: str, *, special: bool = False) -> list[int]:
+        """Return the ids of a text."""
+        ...
+
+    def decode(self, tokens: Sequence[int], *, special: bool = True) -> str:
+        """Return the text of ids."""
+        ...
+
+    def token_text(self, token: int) -> str:
+        """Return what one token shows as."""
+        ...
+
+
 class FrontendFace(Protocol):
     """A model's half without arrays. Its methods may run on any thread."""
 
@@ -44,8 +60,13 @@ class FrontendFace(Protocol):
         ...
 
     @property
-    def tokenizer(self) -> Vocabulary:
-        """What a constraint may know of the tokenizer."""
+    def tokenizer(self) -> TextTable:
+        """Text to token ids and back."""
+        ...
+
+    @property
+    def pooling(self) -> Pooling | None:
+        """How hidden states become the vector of a text; ``None`` = they do not."""
         ...
 
     def prepare(self, request: GenerateRequest) -> Prompt:

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from mlxp_core.contracts import Constraint, FamilyConfig, ModelFamily
-from mlxp_core.types import Event, GenerateRequest
+from mlxp_core.types import Event, GenerateRequest, Pooling
 
 if TYPE_CHECKING:
+    from mlxp_core.loading.eyes import Eyes
     from mlxp_core.loading.folder import ModelFolder
     from mlxp_core.prompting import Prompt
     from mlxp_core.reading.reader import Reader
+
+
+class Pool(Struct, frozen=True):
+    """What makes an order one for a vector: its prompt is read, and nothing is drawn.
+
+    Attributes:
+        pooling: how the hidden states become the vector.
+        keep: takes the vector, whose length is 1, on the engine thread and before the order's last event.
+    """
+
+    pooling: Pooling
+    keep: Callable[[tuple[float, ...]], object]
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -28,6 +41,8 @@ class Order(Struct, frozen=True, kw_only=True):
         choice: number among the request's choices; choice ``i`` draws with ``seed + i``.
         protocol: name of the protocol that asked, for the record.
         constraint: holds the answer to a shape; this choice's own.
+        pool: where a vector is wanted in place of an answer; the last event is then ``Finished("stop")``.
+        echo: text of the prompt, where it is to be told.
     """
 
     request: GenerateRequest
@@ -38,6 +53,8 @@ class Order(Struct, frozen=True, kw_only=True):
     choice: int = 0
     protocol: str = ""
     constraint: Constraint | None = None
+    pool: Pool | None = None
+    echo: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what the desk must have settled before.
@@ -62,6 +79,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         folder: the checkpoint.
         family: who claims it.
         config: what the family made of its config.json.
+        eyes: its vision tower, loaded with the first image; ``None`` = it does not see.
         dtype: type of the weights, as in ``EngineSettings.dtype``.
         progress: told (done, total) bytes or tensors while loading, on the engine thread.
     """
@@ -69,6 +87,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     folder: ModelFolder
     family: ModelFamily
     config: FamilyConfig
+    eyes: Eyes | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     progress: Callable[[int, int], object] | None = None
 

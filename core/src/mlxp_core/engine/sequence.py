@@ -62,6 +62,19 @@ class Sequence:
         """Return the tokens of the prompt."""
         return self.order.prompt.tokens
 
+    def next_chunk(self, limit: int) -> int:
+        """Return how many tokens of the prompt to read next: at most ``limit``, and more for an image too long.
+
+        An image that must not be cut is left to the next chunk, or, where it begins this one, read whole.
+        """
+        prompt = self.order.prompt
+        end = min(self.read + limit, len(prompt.tokens))
+        if prompt.whole_images:
+            for span in prompt.spans:
+                if span.start < end < span.end:
+                    end = span.start if span.start > self.read else span.end
+        return end - self.read
+
     @property
     def constrained(self) -> bool:
         """Say whether each draw needs a mask that follows from the token before it."""
@@ -70,7 +83,7 @@ class Sequence:
     @property
     def wants_more(self) -> bool:
         """Say whether another draw may be dispatched: what is under way does not reach ``max_tokens`` yet."""
-        return not self.ended and self.produced + self.unread < self.max_tokens
+        return not self.ended and self.order.pool is None and self.produced + self.unread < self.max_tokens
 
     def mask(self) -> bytes | None:
         """Return the tokens allowed next, or ``None`` for all."""
@@ -79,8 +92,8 @@ class Sequence:
     def begin(self, now_s: float) -> list[Event]:
         """Take a row."""
         self._began_s = now_s
-        seed = self.sampling.seed or 0
-        return [Started(self.request_id, self.order.request.model, seed=seed, choice=self.order.choice)]
+        order, seed = self.order, self.sampling.seed or 0
+        return [Started(self.request_id, order.request.model, seed, order.choice, order.echo)]
 
     def advance(self, count: int) -> list[Event]:
         """Note that ``count`` more tokens of the prompt were handed to the device."""
@@ -88,10 +101,12 @@ class Sequence:
         return [Prefilled(self.read, len(self.prompt), choice=self.order.choice)]
 
     def feed(self, tokens: Iterable[int], scores: Iterable[RawScore], now_s: float) -> list[Event]:
-        """Take the tokens of one draw; those after the end do not count."""
+        """Take the tokens of one draw; those after the end do not count. A vector is complete without any."""
         self.unread -= 1
         if self._first_token_s is None:
             self._first_token_s = now_s
+        if self.order.pool is not None:
+            return self._cut("stop", now_s)
         reader = self.order.reader
         said: list[Event] = []
         for token, score in zip_longest(tokens, scores):

@@ -1,14 +1,16 @@
-"""An endpoint or a query of a protocol, made into a handler."""
+"""An endpoint, an exchange or a query of a protocol, made into a handler."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from typing import Any, TypeVar
 
 from litestar.exceptions import InternalServerException
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Method
+from msgspec.structs import replace
 
-from mlxp_core.contracts import Decoded, Endpoint, Query, WireProtocol
+from mlxp_core.contracts import Decoded, Endpoint, Exchange, Exchanged, Query, WireProtocol
 from mlxp_core.desk import Desk
 from mlxp_core.errors import BadRequest
 from mlxp_core.server.errors import ClientLeft, respond
@@ -20,6 +22,7 @@ WARNINGS_HEADER = "x-mlxp-warnings"
 LONGEST_WARNING = 2000
 DECODED_AT_ONCE = 256 * 1024  # bytes of a body that are decoded on the event loop; longer ones go to a thread
 
+D = TypeVar("D", Decoded, Exchanged[Any])
 Handler = Callable[[HttpRequest], Awaitable[ASGIApp]]
 
 
@@ -29,12 +32,14 @@ def handlers(protocol: WireProtocol, desk: Desk, settings: ServerSettings) -> li
 
 
 def _route(
-    protocol: WireProtocol, endpoint: Endpoint | Query, desk: Desk, settings: ServerSettings
+    protocol: WireProtocol, endpoint: Endpoint | Exchange | Query, desk: Desk, settings: ServerSettings
 ) -> HTTPRouteHandler:
     methods: list[Method] = ["GET", "HEAD"] if endpoint.method == "GET" else [endpoint.method]
     match endpoint:
         case Endpoint():
             handler = _generating(protocol, endpoint, desk, settings)
+        case Exchange():
+            handler = _exchanging(protocol, endpoint, desk, settings)
         case Query():
             handler = _answering(endpoint, desk)
     return HTTPRouteHandler(endpoint.path, http_method=methods, status_code=200, include_in_schema=False)(
@@ -49,9 +54,21 @@ def _answering(query: Query, desk: Desk) -> Handler:
     return answer
 
 
+def _exchanging(protocol: WireProtocol, exchange: Exchange, desk: Desk, settings: ServerSettings) -> Handler:
+    async def answer(request: HttpRequest) -> ASGIApp:
+        asked = await _decode(exchange.decode, await _read(request))
+        headers = _warning_headers(asked.warnings, strict=settings.strict)
+        given = await unless_left(request.receive, desk.answer(asked.question, protocol=protocol.name))
+        said: WireResponse = asked.render(given)
+        told = replace(said, headers={**said.headers, **headers})
+        return respond(told).to_asgi_response(app=None, request=request)
+
+    return answer
+
+
 def _generating(protocol: WireProtocol, endpoint: Endpoint, desk: Desk, settings: ServerSettings) -> Handler:
     async def generate(request: HttpRequest) -> ASGIApp:
-        decoded = await _decode(endpoint, await _read(request))
+        decoded = await _decode(endpoint.decode, await _read(request))
         headers = _warning_headers(decoded.warnings, strict=settings.strict)
         identity = request_id(request.scope)
 
@@ -96,10 +113,10 @@ async def _read(request: HttpRequest) -> WireRequest:
     )
 
 
-async def _decode(endpoint: Endpoint, request: WireRequest) -> Decoded:
+async def _decode(decode: Callable[[WireRequest], D], request: WireRequest) -> D:
     if len(request.body) <= DECODED_AT_ONCE:
-        return endpoint.decode(request)
-    return await asyncio.to_thread(endpoint.decode, request)
+        return decode(request)
+    return await asyncio.to_thread(decode, request)
 
 
 def _warning_headers(warnings: tuple[str, ...], *, strict: bool) -> dict[str, str]:

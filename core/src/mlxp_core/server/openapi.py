@@ -12,7 +12,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import OpenAPIRenderPlugin
 
 from mlxp_core import __version__
-from mlxp_core.contracts import Endpoint, Query, WireProtocol
+from mlxp_core.contracts import Endpoint, Exchange, Query, WireProtocol
 from mlxp_core.server.request_id import HttpRequest
 from mlxp_core.server.schemas import Schemas
 
@@ -67,7 +67,7 @@ class _Joined(OpenAPIRenderPlugin):
         return self.render_json(request, joined)
 
 
-def _operation(protocol: WireProtocol, endpoint: Endpoint | Query, schemas: Schemas) -> Document:
+def _operation(protocol: WireProtocol, endpoint: Endpoint | Exchange | Query, schemas: Schemas) -> Document:
     words = [word for word in re.split(r"\W+", PARAMETER.sub(r"by_\1", endpoint.path)) if word]
     content: Document = {"application/json": {"schema": schemas.of(endpoint.returns)}}
     match endpoint:

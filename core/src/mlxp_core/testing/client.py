@@ -33,6 +33,7 @@ from mlxp_core.types import (
     GenerateRequest,
     ModelInfo,
     PluginSettings,
+    Pooling,
     ServerSettings,
 )
 
@@ -65,6 +66,7 @@ class SketchFrontend:
     def __init__(self, info: ModelInfo = SKETCH) -> None:
         """Stand for the model ``info``."""
         self.info = info
+        self.pooling: Pooling | None = "weighted_mean" if info.capabilities.embeddings else None
         self.tokenizer = Tokenizer(
             json.dumps(sketch_tokenizer()).encode(),
             size=info.vocabulary,

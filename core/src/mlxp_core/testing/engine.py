@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mlxp_core.engine import Order
 from mlxp_core.errors import Busy, MlxpError, Unavailable
+from mlxp_core.testing.vectors import sketch_vector
 from mlxp_core.types import (
     CallBroken,
     CallDone,
@@ -47,7 +48,7 @@ class ScriptedEngine:
 
     Events are said as they are, but for what belongs to the order: the choice, and in ``Started`` request, model and
     seed. Tokens go through the order's own reader; a script of tokens needs no ``Started`` and no end: when it runs
-    out, or at ``max_tokens``, the answer ends with ``length``.
+    out, or at ``max_tokens``, the answer ends with ``length``. With a pool, only ``HOLD`` and errors count.
 
     Attributes:
         orders: all that were ever submitted.
@@ -197,7 +198,8 @@ class _Play:
         self.holding = False
         self.cut: MlxpError | Reason | None = None
         self.record: RequestRecord | None = None
-        self._pieces = iter(script)
+        heard = None if order.pool is None else MlxpError | Pause
+        self._pieces = (piece for piece in script if heard is None or isinstance(piece, heard))
         self._started = False
         self._fed = 0
         self._open_call: int | None = None
@@ -208,7 +210,7 @@ class _Play:
             return self._end_early(self.cut)
         match next(self._pieces, None):
             case None:
-                return self._begin() + self._end_early("length")
+                return self._begin() + self._run_out()
             case Pause.HOLD:
                 self.holding = True
                 return []
@@ -233,7 +235,7 @@ class _Play:
             case Started():
                 self._started = True
                 request = self.order.request
-                return [Started(request.id, request.model, seed=self._seed, choice=choice)]
+                return [Started(request.id, request.model, self._seed, choice, self.order.echo)]
             case CallStarted(index):
                 self._open_call = index
             case CallDone() | CallBroken():
@@ -253,6 +255,12 @@ class _Play:
         if self._fed >= (self.order.request.max_tokens or 1):
             return said + self._end_early("length")
         return said
+
+    def _run_out(self) -> list[Event]:
+        """End at the end of the script."""
+        if self.order.pool is not None:
+            self.order.pool.keep(sketch_vector(self.order.prompt.tokens))
+        return self._end_early("length" if self.order.pool is None else "stop")
 
     def _end_early(self, cut: MlxpError | Reason) -> list[Event]:
         match cut:

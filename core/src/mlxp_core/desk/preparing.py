@@ -1,0 +1,110 @@
+"""From a resolved request to the orders of its choices: what takes time and needs no arrays. Runs on worker threads."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mlxp_core.contracts import Constraint, ConstraintKind
+from mlxp_core.desk import defaults
+from mlxp_core.desk.faces import FrontendFace
+from mlxp_core.desk.questions import echoed
+from mlxp_core.engine import Order
+from mlxp_core.prompting import Prompt
+from mlxp_core.reading import Reader
+from mlxp_core.types import Event, GenerateRequest
+
+
+class Prepared(Struct, frozen=True):
+    """One prompt of a request, ready to be queued.
+
+    Attributes:
+        request: with this prompt alone, and the length of its answers set.
+        choices: what reads each choice, and what holds it to a shape.
+        first: the number of the first choice.
+        echo: the prompt's text, where it is to be told.
+    """
+
+    request: GenerateRequest
+    prompt: Prompt
+    choices: tuple[tuple[Reader, Constraint | None], ...]
+    first: int
+    echo: str
+
+
+def prepare(
+    request: GenerateRequest,
+    frontend: FrontendFace,
+    constraints: Mapping[str, ConstraintKind],
+    *,
+    usual_length: int,
+) -> list[Prepared]:
+    """Prepare each prompt of a request.
+
+    Args:
+        request: resolved but for ``max_tokens``.
+        frontend: of the model that will answer.
+        constraints: kinds of shapes by name; the request's is among them.
+        usual_length: of an answer, in tokens, where the request does not say.
+
+    Raises:
+        BadRequest: a prompt cannot be prepared.
+        ContextOverflow: one does not fit the model with its answer.
+    """
+    prompts = (request.prompt, *request.further_prompts)
+    alone = [replace(request, prompt=prompt, further_prompts=()) for prompt in prompts]
+    return [
+        _prepare_one(one, frontend, constraints, usual_length=usual_length, first=place * request.choices)
+        for place, one in enumerate(alone)
+    ]
+
+
+def _prepare_one(
+    request: GenerateRequest,
+    frontend: FrontendFace,
+    constraints: Mapping[str, ConstraintKind],
+    *,
+    usual_length: int,
+    first: int,
+) -> Prepared:
+    prompt = frontend.prepare(request)
+    length = defaults.answer_length(
+        request.max_tokens, prompt=len(prompt.tokens), usual=usual_length, model=frontend.info
+    )
+    request = replace(request, max_tokens=length)
+    shape = request.output
+    choices = tuple(
+        (
+            frontend.reader(request, prompt, choice),
+            None if shape.kind == "text" else constraints[shape.kind].compile(shape.body, frontend.tokenizer),
+        )
+        for choice in range(first, first + request.choices)
+    )
+    return Prepared(request, prompt, choices, first, echoed(request, frontend))
+
+
+def orders(
+    prepared: Sequence[Prepared], *, protocol: str, sink: Callable[[list[Event]], object]
+) -> list[Order]:
+    """Return an order for each choice of each prompt.
+
+    Args:
+        prepared: all prompts of a request.
+        protocol: which API surface asks; for the record.
+        sink: takes the events of all choices.
+    """
+    return [
+        Order(
+            request=one.request,
+            prompt=one.prompt,
+            reader=reader,
+            model=one.request.model,
+            sink=sink,
+            choice=choice,
+            protocol=protocol,
+            constraint=constraint,
+            echo=one.echo,
+        )
+        for one in prepared
+        for choice, (reader, constraint) in enumerate(one.choices, one.first)
+    ]
