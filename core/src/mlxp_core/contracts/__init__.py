@@ -3,6 +3,8 @@
 from mlxp_core.contracts.caches import AttentionCache, KVPolicy, LayerCache, Positions, Snapshot, StateCache
 from mlxp_core.contracts.constraint import Constraint, ConstraintKind, Vocabulary
 from mlxp_core.contracts.family import (
+    DraftHead,
+    DraftNetwork,
     FamilyConfig,
     FolderFacts,
     ImageSpan,
@@ -58,6 +60,8 @@ __all__ = [
     "Constraint",
     "ConstraintKind",
     "Decoded",
+    "DraftHead",
+    "DraftNetwork",
     "Encoder",
     "Endpoint",
     "Exchange",

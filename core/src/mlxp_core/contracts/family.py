@@ -81,6 +81,46 @@ class LanguageModel(Protocol):
         ...
 
 
+class DraftNetwork(Protocol):
+    """A small network (an ``mlx.nn.Module``) that guesses ahead of a ``LanguageModel``; engine thread only."""
+
+    def __call__(self, inputs: Inputs, hidden: mx.array, caches: Sequence[LayerCache]) -> mx.array:
+        """Return hidden states ``[rows, width, hidden]``, which the language model's ``logits`` scores.
+
+        Args:
+            inputs: for each token of ``hidden``, the one that follows it; ``at`` and ``images`` are those of the
+                former. ``embeddings`` is set, by the language model's ``embed``.
+            hidden: ``[rows, width, hidden]``, what the language model returned for the tokens before, or what this
+                network did, to guess further.
+            caches: this network's own; written to.
+        """
+        ...
+
+    def make_caches(self, policy: KVPolicy) -> list[LayerCache]:
+        """Return empty caches for one row, as a ``LanguageModel`` does."""
+        ...
+
+
+class DraftHead(Struct, frozen=True, kw_only=True):
+    """A draft network that checkpoints of a family may hold beside the network itself. Loaded only when asked for.
+
+    Attributes:
+        name: for messages.
+        build: configuration -> draft network with unset parameters. Imports mlx inside.
+        rename: checkpoint tensor name -> parameter name; ``None`` drops the tensor. The family's own ``rename`` drops
+            what this one keeps.
+        convert: change renamed tensors that need more than a new name; may be absent. If nothing is left then, the
+            checkpoint has no draft network.
+        float32: endings of parameter names that are float32 whatever type the other weights are served in.
+    """
+
+    name: str
+    build: Callable[[FamilyConfig], DraftNetwork]
+    rename: Callable[[str], str | None]
+    convert: Callable[[MutableMapping[str, mx.array], FamilyConfig], None] | None = None
+    float32: tuple[str, ...] = ()
+
+
 class FolderFacts(Struct, frozen=True, kw_only=True):
     """What a family may look at to tell its own checkpoints from others with the same ``model_type``."""
 
@@ -108,6 +148,7 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
         whole_images: whether tokens of one image look ahead at each other, so that a pass must hold all of an image
             or nothing of it; absent = images may be cut anywhere.
         embeddings: whether hidden states of a text, pooled, say what the text is about.
+        draft_head: the draft network its checkpoints may hold; absent = they hold none.
     """
 
     name: str
@@ -125,3 +166,4 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
     float32: tuple[str, ...] = ()
     whole_images: Callable[[FamilyConfig], bool] | None = None
     embeddings: bool = True
+    draft_head: DraftHead | None = None

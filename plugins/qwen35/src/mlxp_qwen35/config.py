@@ -94,11 +94,11 @@ class Experts(Struct, frozen=True, kw_only=True):
 
 
 class Rotary(Struct, frozen=True, kw_only=True):
-    """How heads are turned: so many dimensions, the base of the periods, frequencies per axis (empty = one axis)."""
+    """How heads are turned: how many dimensions, the base of the periods, how many frequencies go with each axis."""
 
     dims: int
     theta: float
-    sections: tuple[int, ...]
+    sections: tuple[int, int, int]
 
 
 class Qwen35Config(Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class Qwen35Config(Struct, frozen=True, kw_only=True):
         eps: of the norms.
         feedforward: width inside the feed-forward layers, or the experts in place of them.
         tied: whether the head is the embedding table.
-        draft_layers: blocks of the draft head, if the checkpoint has one.
+        draft_layers: blocks of the draft head, if the checkpoint holds one.
     """
 
     vocabulary: int

@@ -1,7 +1,7 @@
 """Qwen 3.5: the family and its formats. Imports no arrays, so that listing plugins stays quick."""
 
 from mlxp_core import hookimpl
-from mlxp_core.contracts import LanguageModel, ModelFamily
+from mlxp_core.contracts import DraftHead, DraftNetwork, LanguageModel, ModelFamily
 from mlxp_qwen35 import config, memory, weights
 
 
@@ -9,6 +9,12 @@ def _build(read: config.Qwen35Config) -> LanguageModel:
     from mlxp_qwen35.text import Qwen35  # arrays only where a network is built
 
     return Qwen35(read)
+
+
+def _build_draft(read: config.Qwen35Config) -> DraftNetwork:
+    from mlxp_qwen35.mtp import Predictor  # as above
+
+    return Predictor(read)
 
 
 @hookimpl
@@ -29,5 +35,11 @@ def mlxp_model_families() -> list[ModelFamily]:
                 *("gate_proj", "up_proj", "down_proj"),
             ),
             float32=weights.FLOAT32,
+            draft_head=DraftHead(
+                name="qwen35-mtp",
+                build=_build_draft,
+                rename=weights.rename_draft,
+                convert=weights.convert_draft,
+            ),
         )
     ]

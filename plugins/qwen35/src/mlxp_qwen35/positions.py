@@ -14,6 +14,7 @@ import mlx.core as mx
 from msgspec import Struct
 
 from mlxp_core.contracts import ImageSpan, Inputs, Snapshot
+from mlxp_qwen35.config import Rotary
 
 AXES = 3
 
@@ -131,17 +132,17 @@ Turn = Callable[[mx.array], mx.array]
 
 
 class AxialRope:
-    """Rotary positions (Su et al.: "RoFormer", 2021) on three axes, by turns: frequency 0 in time, 1 row, 2 column, ..
+    """Rotary positions (Su et al.: "RoFormer", 2021) on three axes by turns: time, row, column, time, row, ..
 
-    The first ``dims`` dimensions of a head are turned, pair ``(j, j + dims / 2)`` by ``place * base ** (-2 j / dims)``.
-    Frequency ``j`` takes the place in rows if ``j % 3 == 1`` and in columns if ``j % 3 == 2``, as long as ``j`` is
-    below three times the axis' section; all others take the place in time.
+    The first ``dims`` dimensions of a head are turned, pair ``(j, j + dims / 2)`` by
+    ``place * theta ** (-2 j / dims)``. Frequency ``j`` takes the row if ``j % 3 == 1`` and the column if
+    ``j % 3 == 2``, as long as ``j`` is below three times the axis' section; all others take the time.
     """
 
-    def __init__(self, dims: int, base: float, sections: tuple[int, ...]) -> None:
-        """Turn ``dims`` dimensions; ``sections`` are frequencies of each axis, empty = one axis for all."""
-        self._dims, self._base = dims, base
-        self._axis = [_axis_of(j, sections) for j in range(dims // 2)]
+    def __init__(self, rotary: Rotary) -> None:
+        """Turn as the configuration says."""
+        self._dims, self._base = rotary.dims, rotary.theta
+        self._axis = [_axis_of(j, rotary.sections) for j in range(rotary.dims // 2)]
 
     def turn(self, places: Places) -> Turn:
         """Return what turns heads by the places of a pass."""
@@ -162,9 +163,9 @@ class AxialRope:
         return (chosen.astype(mx.float32) * frequencies)[:, None]
 
 
-def _axis_of(frequency: int, sections: tuple[int, ...]) -> int:
+def _axis_of(frequency: int, sections: tuple[int, int, int]) -> int:
     axis = frequency % AXES
-    return axis if sections and frequency < AXES * sections[axis] else 0
+    return axis if frequency < AXES * sections[axis] else 0
 
 
 def _turned(x: mx.array, cos: mx.array, sin: mx.array) -> mx.array:

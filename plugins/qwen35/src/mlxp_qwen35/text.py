@@ -97,7 +97,7 @@ class Qwen35(nn.Module):
         if not config.tied:
             self.lm_head = nn.Linear(config.hidden, config.vocabulary, bias=False)
         self._tied = config.tied
-        self._rope = AxialRope(config.rotary.dims, config.rotary.theta, config.rotary.sections)
+        self._rope = AxialRope(config.rotary)
 
     def __call__(self, inputs: Inputs, caches: Sequence[LayerCache]) -> mx.array:
         """Return the last hidden states, normed: ``[rows, width, hidden]``."""

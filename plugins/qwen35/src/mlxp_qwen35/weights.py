@@ -16,13 +16,16 @@ from mlxp_qwen35.config import Qwen35Config
 if TYPE_CHECKING:
     import mlx.core as mx
 
+_CONVOLUTION = "conv1d.weight"
+
 _PREFIXES = {
     "model.language_model.": "model.",
     "language_model.model.": "model.",
     "language_model.lm_head.": "lm_head.",
 }
-_ELSEWHERE = ("model.visual.", "visual.", "vision_tower.", "mtp.", "language_model.mtp.")
-"""Tensors of the tower and of the draft head, which are networks of their own."""
+_DRAFT_PREFIXES = ("mtp.", "language_model.mtp.")
+_ELSEWHERE = (*_DRAFT_PREFIXES, "model.visual.", "visual.", "vision_tower.")
+"""Tensors of the draft head and of the tower, which are networks of their own."""
 
 _LESS_ONE = (
     "input_layernorm.weight",
@@ -32,6 +35,9 @@ _LESS_ONE = (
     "model.norm.weight",
 )
 """Norms whose published weight is less by one; ``linear_attn.norm`` is not among them."""
+
+_DRAFT_LESS_ONE = ("norm.weight", "pre_fc_norm_embedding.weight", "pre_fc_norm_hidden.weight")
+"""All norms of the draft head are published like that."""
 
 FLOAT32 = ("linear_attn.A_log", "linear_attn.norm.weight")
 """Parameters that are float32 whatever the others are."""
@@ -56,15 +62,38 @@ def convert(weights: MutableMapping[str, mx.array], config: Qwen35Config) -> Non
         for name in [name for name in weights if name.startswith("lm_head.")]:
             del weights[name]
     if is_published(weights):
-        for name in [name for name in weights if name.endswith("conv1d.weight")]:
+        for name in [name for name in weights if name.endswith(_CONVOLUTION)]:
             weights[name] = weights[name].swapaxes(1, 2)
         add_one(weights, _LESS_ONE)
     split_experts(weights)
 
 
+def rename_draft(name: str) -> str | None:
+    """Return the parameter of the draft head a tensor is for.
+
+    The network's convolutions keep their name: they tell ``convert_draft`` how the file stores its norms.
+    """
+    if name.endswith(_CONVOLUTION):
+        return name
+    for prefix in _DRAFT_PREFIXES:
+        if name.startswith(prefix):
+            return _in_layer(name.removeprefix(prefix))
+    return None
+
+
+def convert_draft(weights: MutableMapping[str, mx.array], config: Qwen35Config) -> None:  # noqa: ARG001  # the contract
+    """Turn what is stored into what the draft head computes with; leave nothing where there is none."""
+    published = is_published(weights)
+    for name in [name for name in weights if name.endswith(_CONVOLUTION)]:
+        del weights[name]
+    if published:
+        add_one(weights, _DRAFT_LESS_ONE)
+    split_experts(weights)
+
+
 def is_published(weights: MutableMapping[str, mx.array]) -> bool:
     """Say whether tensors are stored as published, by the convolutions among them."""
-    return any(name.endswith("conv1d.weight") and array.shape[-1] != 1 for name, array in weights.items())
+    return any(name.endswith(_CONVOLUTION) and array.shape[-1] != 1 for name, array in weights.items())
 
 
 def add_one(weights: MutableMapping[str, mx.array], endings: tuple[str, ...]) -> None:
