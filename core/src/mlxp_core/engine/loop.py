@@ -24,5 +24,6 @@ def run(mail: Mailbox, scheduler: Scheduler, runner: Runner, board: StatsBoard) 
         scheduler.apply(messages)  # admit, cancel, close: plain data
         step = scheduler.next_step()  # Load, Prefill, Fork, Decode, Read or Rest: plain data
         outcome = contained(runner.run, step)  # dispatches this step before it reads the last one
-        mail.deliver(scheduler.settle(step, outcome))  # read, finish, free; one hand-over for all rows
-        board.publish(scheduler.snapshot())
+        deliveries = scheduler.settle(step, outcome)  # read, finish, free
+        board.publish(scheduler.snapshot())  # first, so that whoever has an answer finds it counted
+        mail.deliver(deliveries)  # one hand-over for all rows
