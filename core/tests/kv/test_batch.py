@@ -1,5 +1,8 @@
 import mlx.core as mx
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mlxp_core.contracts import ImageSpan
 from mlxp_core.kv import BatchCache, PlainPolicy, forward
 
 POLICY = PlainPolicy(mx.float32, slack=4)
@@ -37,12 +40,36 @@ def test_a_pass_lengthens_each_row_by_its_own_count():
     assert network.seen[1][0].at.valid is None
 
 
-def test_embeddings_and_images_reach_the_network():
+def test_embeddings_reach_the_network():
     network, embeddings = Recorder(), mx.ones((1, 2, 8))
     forward(network, BatchCache([]), mx.zeros((1, 2), dtype=mx.int32), embeddings=embeddings, images=((),))
     inputs, _ = network.seen[0]
     assert inputs.embeddings is embeddings
-    assert inputs.images == ((),)
+    assert (inputs.images, inputs.past_images) == ((), ())
+
+
+@given(
+    starts=st.lists(st.integers(0, 30), min_size=2, max_size=2),
+    width=st.integers(1, 12),
+    runs=st.lists(st.lists(st.integers(1, 5), max_size=6), min_size=2, max_size=2),
+)
+def test_a_pass_is_told_of_images_in_it_and_before_it(starts, width, runs):
+    rows = tuple(
+        tuple(ImageSpan(sum(run[:at]), count, (1, 1, count)) for at, count in enumerate(run) if at % 2)
+        for run in runs
+    )
+    network = Recorder()
+    counts = [width, max(0, width - 3)]
+    forward(network, BatchCache([], starts), mx.zeros((2, width), dtype=mx.int32), counts=counts, images=rows)
+    inputs, _ = network.seen[0]
+    if not any(rows):
+        assert (inputs.images, inputs.past_images) == ((), ())
+        return
+    for row, spans in enumerate(rows):
+        read = set(range(starts[row], starts[row] + counts[row]))
+        now = [span for span in spans if read & set(range(span.start, span.end))]
+        assert list(inputs.images[row]) == now
+        assert list(inputs.past_images[row]) == [span for span in spans if span.end <= starts[row]]
 
 
 def test_one_layer_that_cannot_go_back_keeps_all_from_going_back():

@@ -70,7 +70,14 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
     name, running = frontend.info.id, setup.settings.section(EngineSettings)
     with ExitStack() as shown:
         told = shown.enter_context(loading(name))
-        plan = LoadPlan(folder=folder, family=family, config=config, dtype=running.dtype, progress=told)
+        plan = LoadPlan(
+            folder=folder,
+            family=family,
+            config=config,
+            eyes=frontend.eyes,
+            dtype=running.dtype,
+            progress=told,
+        )
         engine = Engine({name: plan}, running, registry.sampler_stages, on_record=keeper(registry.observers))
         desk = Desk(engine, {name: frontend}, registry, setup.settings)
 

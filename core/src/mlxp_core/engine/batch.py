@@ -49,7 +49,10 @@ class Batch:
         Returns:
             The draws, and the rows that have none because theirs failed; those have left the batch.
         """
-        hidden = forward(self.network.model, self.cache, self.tokens[:, None])  # [rows, 1, hidden]
+        images = tuple(sequence.order.prompt.spans for sequence in self.rows)
+        hidden = forward(  # [rows, 1, hidden]
+            self.network.model, self.cache, self.tokens[:, None], images=images
+        )
         logits = self.network.model.logits(hidden[:, -1])
         match contained(self.draw, logits, masks):
             case Unread() as unread:

@@ -38,6 +38,7 @@ from msgspec import Struct
 from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.batch import Batch, Unread
 from mlxp_core.engine.faults import contained
+from mlxp_core.engine.features import Features
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import Decode, Draw, Failure, Fork, Load, Outcome, Prefill, Read, Rest, Step
@@ -83,6 +84,7 @@ class BatchRunner:
     ) -> None:
         """Begin with nothing on the device but what is on the shelf."""
         self._shelf = shelf
+        self._features = Features(shelf)
         self._stages = stages
         self._clock = clock
         self._prefilling: dict[int, HalfRead] = {}  # by sequence key, as is _ready
@@ -107,6 +109,7 @@ class BatchRunner:
         self._ready.clear()
         self._unread.clear()
         self._batch = None
+        self._features.clear()
         self._shelf.clear()
         mx.synchronize()
         mx.clear_cache()
@@ -137,13 +140,11 @@ class BatchRunner:
     # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _prefill(self, step: Prefill) -> None:
-        sequence = step.sequence
-        network = self._shelf[sequence.order.model]
+        sequence, network = step.sequence, self._shelf[step.sequence.order.model]
         half = self._prefilling.get(sequence.key)
         if half is None:
             half = self._prefilling[sequence.key] = HalfRead(sequence, self._empty_row(network))
-        chunk = sequence.prompt[step.start : step.start + step.count]
-        hidden = forward(network.model, half.cache, mx.array(chunk, dtype=mx.int32)[None])[:, -1:]
+        hidden = self._read_chunk(step, network, half.cache)
         if step.last:
             self._finish_prefill(step, network, half.cache, network.model.logits(hidden[:, 0]))
         else:
@@ -153,6 +154,13 @@ class BatchRunner:
                 self._read_s = None  # that was waiting for the device, not the host at work
             half.last_chunk = hidden
         self._measure()
+
+    def _read_chunk(self, step: Prefill, network: Network, cache: BatchCache) -> mx.array:
+        """Run a chunk, images and all, through the network; return its last hidden state ``[1, 1, hidden]``."""
+        prompt = step.sequence.order.prompt
+        tokens = mx.array(prompt.tokens[step.start : step.start + step.count], dtype=mx.int32)[None]
+        shown = self._features.embeddings(step.sequence.order.model, prompt, step.start, tokens)
+        return forward(network.model, cache, tokens, embeddings=shown, images=(prompt.spans,))[:, -1:]
 
     def _finish_prefill(self, step: Prefill, network: Network, cache: BatchCache, logits: mx.array) -> None:
         sequence = step.sequence

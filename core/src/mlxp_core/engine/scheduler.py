@@ -120,7 +120,7 @@ class Scheduler:
         if first.key in forks:
             return self._next_fork(forks)
         left = len(first.prompt) - first.read
-        size = min(left, self._settings.prefill_chunk)
+        size = first.next_chunk(self._settings.prefill_chunk)
         if size < left:
             return Prefill(first, first.read, size, last=False)
         masks = self._masks((first,))

@@ -1,10 +1,12 @@
-"""The models loaded now. Lives on the engine thread."""
+"""The models loaded now, and the towers of those that have been shown an image. Lives on the engine thread."""
 
 from collections.abc import Callable, Mapping
 
+from mlxp_core.contracts import VisionNetwork
 from mlxp_core.engine.orders import LoadPlan
-from mlxp_core.errors import Unavailable
+from mlxp_core.errors import EngineFault, MlxpError, Unavailable
 from mlxp_core.loading.network import Network, load_network
+from mlxp_core.loading.tower import load_tower
 
 Load = Callable[[LoadPlan, Callable[[int, int], None]], Network]
 
@@ -31,6 +33,7 @@ class Shelf:
         self._halted = halted
         self._load = load
         self._networks: dict[str, Network] = {}
+        self._towers: dict[str, VisionNetwork] = {}
 
     def load(self, model: str) -> None:
         """Load a model.
@@ -49,9 +52,28 @@ class Shelf:
 
         self._networks[model] = self._load(plan, progress)
 
+    def tower(self, model: str) -> VisionNetwork:
+        """Return a model's vision tower, loading it when it is first asked for; one that failed is tried again.
+
+        Raises:
+            EngineFault: it cannot be loaded.
+        """
+        if model not in self._towers:
+            plan = self._plans[model]
+            if plan.eyes is None:
+                raise EngineFault(f"{model!r} was shown an image, but has no eyes")
+            try:
+                self._towers[model] = load_tower(plan.folder, plan.eyes, dtype=plan.dtype)
+            except MlxpError as error:
+                raise EngineFault(
+                    f"{model!r} can see, but its eyes failed to load: {error.message}"
+                ) from error
+        return self._towers[model]
+
     def __getitem__(self, model: str) -> Network:
         return self._networks[model]
 
     def clear(self) -> None:
         """Let go of everything."""
         self._networks.clear()
+        self._towers.clear()

@@ -117,14 +117,15 @@ def forward(
         tokens: ``[rows, width]`` int32, padded on the right.
         counts: real tokens of each row; absent = all of them.
         embeddings: ``[rows, width, hidden]`` in place of looking up ``tokens``.
-        images: all spans of each row, past and future ones too, in order; empty = no row has any.
+        images: all spans of each row, past and future ones too, in order; absent = no row has any.
 
     Returns:
         Hidden states ``[rows, width, hidden]``; rubbish where a row is padded.
     """
     width = tokens.shape[1]
     at = cache.begin([width] * cache.rows if counts is None else counts, width)
-    now, past = _spans_now(images, at), _spans_before(images, at)
+    shown = images if any(images) else ()
+    now, past = _spans_now(shown, at), _spans_before(shown, at)
     inputs = Inputs(tokens=tokens, at=at, embeddings=embeddings, images=now, past_images=past)
     hidden = model(inputs, cache.layers)
     cache.commit(at)
@@ -136,14 +137,12 @@ Spans = tuple[tuple[ImageSpan, ...], ...]
 
 def _spans_now(rows: Spans, at: Positions) -> Spans:
     """Return the spans of each row that the pass reads any of."""
-    return tuple(
-        tuple(
-            span
-            for span in spans
-            if span.start < at.starts[row] + at.counts[row] and span.end > at.starts[row]
-        )
-        for row, spans in enumerate(rows)
-    )
+
+    def read(span: ImageSpan, row: int) -> bool:
+        start = at.starts[row]
+        return max(span.start, start) < min(span.end, start + at.counts[row])
+
+    return tuple(tuple(span for span in spans if read(span, row)) for row, spans in enumerate(rows))
 
 
 def _spans_before(rows: Spans, at: Positions) -> Spans:

@@ -47,5 +47,6 @@ def _halves(path: Path, registry: Registry, settings: EngineSettings) -> tuple[F
     """Return a model's half without arrays, and how to load the other."""
     folder = open_folder(path)
     family, config = choose_family(folder, registry.families)
-    plan = LoadPlan(folder=folder, family=family, config=config, dtype=settings.dtype)
-    return load_frontend(folder, registry), plan
+    frontend = load_frontend(folder, registry)
+    plan = LoadPlan(folder=folder, family=family, config=config, eyes=frontend.eyes, dtype=settings.dtype)
+    return frontend, plan
