@@ -38,6 +38,6 @@ def test_no_plugin_machinery_runs_between_the_first_token_and_the_last(live, ske
             served.call(lambda: None)  # observers have been told by now
             assert answer.usage.completion_tokens == length
             seen.append(dict(entered))
-        served.call(lambda: served.desk._registry.plugins.manager.hook.mlxp_stopping())
+        served.call(served.desk._registry.plugins.manager.hook.mlxp_stopping)
     assert seen[0] == seen[1] == {"observers.Observers.request_finished": 1, "observers.Observers._tell": 1}
     assert entered["_caller.HookCaller.__call__"] == 1, "pluggy would have been seen"
