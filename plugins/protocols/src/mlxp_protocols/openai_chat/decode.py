@@ -1,12 +1,13 @@
 """A chat request: bytes -> what is asked of the engine, and the encoder that answers. Defaults are the desk's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from msgspec import Raw
 
 from mlxp_core.contracts import Decoded, Encoder
 from mlxp_core.errors import BadRequest
 from mlxp_core.types import GenerateRequest, OutputShape, Sampling, WireRequest
+from mlxp_protocols import extensions
 from mlxp_protocols.body import BodyReader, read_value
 from mlxp_protocols.openai_chat import wire
 from mlxp_protocols.openai_chat.decode_messages import read_messages
@@ -53,10 +54,10 @@ class ChatDecoder:
             output=_output(body.response_format),
             max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
             stop=_stop(body.stop),
-            adapters=_adapters(body.adapter),
+            adapters=extensions.adapter_ids(body.adapter),
             top_scores=_top_scores(body),
             choices=1 if body.n is None else body.n,
-            template_args=_template_args(body),
+            template_args=extensions.template_args(body.chat_template_kwargs),
         )
         return Decoded(asked, self._encoder(asked, body), warnings)
 
@@ -81,7 +82,7 @@ def _sampling(body: wire.ChatRequest) -> Sampling:
         presence_penalty=body.presence_penalty or _UNSAID.presence_penalty,
         frequency_penalty=body.frequency_penalty or _UNSAID.frequency_penalty,
         logit_bias=body.logit_bias or {},
-        stages={name: raw.copy() for name, raw in (body.sampler_stages or {}).items() if raw != wire.ABSENT},
+        stages=extensions.stage_settings(body.sampler_stages),
     )
 
 
@@ -103,31 +104,12 @@ def _stop(stop: str | list[str] | None) -> tuple[str, ...]:
             return tuple(stop)
 
 
-def _adapters(spec: str | None) -> tuple[str, ...]:
-    """Return the ids in ``a+b`` or ``a,b``; ``none`` and nothing are no adapter."""
-    if spec is None or spec.strip() in {"", "none"}:
-        return ()
-    names = tuple(name.strip() for name in spec.replace("+", ",").split(","))
-    if not all(names):
-        raise BadRequest(f'adapter: {spec!r} holds an empty name; send "a", "a+b" or "none"', param="adapter")
-    return names
-
-
 def _thinking(body: wire.ChatRequest) -> bool | None:
     """Return what ``enable_thinking`` says, else what ``reasoning_effort`` says."""
-    match (body.chat_template_kwargs or {}).get("enable_thinking"):
-        case bool(switch):
-            return switch
-        case None:
-            return None if body.reasoning_effort is None else body.reasoning_effort != "none"
-        case other:
-            place = "chat_template_kwargs.enable_thinking"
-            raise BadRequest(f"{place}: expected true or false, got {other!r}", param=place)
-
-
-def _template_args(body: wire.ChatRequest) -> Mapping[str, wire.Primitive]:
-    given = body.chat_template_kwargs or {}
-    return {name: value for name, value in given.items() if name != "enable_thinking" and value is not None}
+    switch = extensions.thinking_switch(body.chat_template_kwargs)
+    if switch is None and body.reasoning_effort is not None:
+        return body.reasoning_effort != "none"
+    return switch
 
 
 def _output(given: Raw) -> OutputShape:

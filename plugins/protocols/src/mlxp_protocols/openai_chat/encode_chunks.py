@@ -1,7 +1,6 @@
 """Events -> the bytes of a chat stream.
 
-Arguments of a streamed call become complete JSON only when the call is done: a closing brace at the end of what
-was said is held back until then. So a call that breaks can never be taken for a finished one.
+Arguments of a streamed call become complete JSON only when the call is done.
 """
 
 import msgspec
@@ -24,6 +23,7 @@ from mlxp_core.types import (
     WireResponse,
 )
 from mlxp_protocols import sse
+from mlxp_protocols.fragments import HeldEnd
 from mlxp_protocols.openai_chat import errors
 from mlxp_protocols.openai_chat import wire_answer as wire
 from mlxp_protocols.openai_chat.encode import REASONS, Head, extension_of, logprob_of, usage_of
@@ -36,15 +36,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.scores: list[wire.TokenLogprob] = []
-        self.held = ""
-
-    def fragment(self, arguments: str) -> str:
-        """Return what may be said of the arguments now."""
-        said = self.held + arguments
-        end = said.rstrip()
-        cut = len(end) - 1 if end.endswith("}") else len(said)
-        self.held = said[cut:]
-        return said[:cut]
+        self.arguments = HeldEnd()
 
 
 class ChunkEncoder:
@@ -111,14 +103,14 @@ class ChunkEncoder:
         line = self._lines[event.choice]
         match event:
             case CallStarted(index=index, id=call_id, name=name):
-                line.held = ""
+                line.arguments.forget()
                 function = wire.FunctionDelta(name=name, arguments="")
                 call = wire.ToolCallDelta(index=index, id=call_id, type="function", function=function)
                 return self._frame(event.choice, wire.Delta(tool_calls=[call]))
             case CallDelta(arguments=arguments):
-                fragment = line.fragment(arguments)
+                fragment = line.arguments.push(arguments)
             case CallDone():
-                fragment = line.held
+                fragment = line.arguments.release()
         if not fragment:
             return b""
         more = wire.ToolCallDelta(index=event.index, function=wire.FunctionDelta(arguments=fragment))

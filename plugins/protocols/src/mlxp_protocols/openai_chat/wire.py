@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Raw, Struct
 
+from mlxp_protocols.extensions import Primitive
+
 ABSENT = Raw(b"null")
 """What an unread JSON value is when nothing was sent."""
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-Primitive = str | int | float | bool
 TokenId = Annotated[int, Meta(ge=0)]
 Bias = Annotated[float, Meta(ge=-100, le=100)]
 StopString = Annotated[str, Meta(min_length=1)]
