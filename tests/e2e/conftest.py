@@ -1,6 +1,5 @@
 """Real parts only: a server with real weights in this process or one of its own, and the official client to ask it."""
 
-import importlib.util
 import os
 import queue
 import re
@@ -147,19 +146,6 @@ def process(tmp_path, monkeypatch):
     yield start
     for running in started:
         running.end()
-
-
-@pytest.fixture(scope="session")
-def puppets(shared):
-    """The maker of checkpoints that say what a script has them say."""
-    source = shared / "tools" / "puppet" / "puppet.py"
-    if not source.is_file():
-        pytest.skip("the puppet maker is absent")
-    spec = importlib.util.spec_from_file_location("puppet", source)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up there
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")
