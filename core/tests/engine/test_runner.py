@@ -9,22 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlx import nn
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from mlxp_core.contracts import ModelFamily, SamplerStage
-from mlxp_core.engine import Engine, LoadPlan
+from mlxp_core.engine import Engine, LoadPlan, Pool
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.orders import Cancel, Submit
 from mlxp_core.engine.runner import BatchRunner
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.shelf import Shelf
-from mlxp_core.engine.steps import Decode, Prefill
+from mlxp_core.engine.steps import Decode, Prefill, Rest
 from mlxp_core.errors import PluginError, Unavailable
-from mlxp_core.kv import PlainPolicy
+from mlxp_core.kv import BatchCache, PlainPolicy, forward
 from mlxp_core.loading.network import Network
 from mlxp_core.sampling.sampler import Sampler
 from mlxp_core.testing.grammar import check_grammar
 from mlxp_core.testing.networks import Session, load, random_parameters
-from mlxp_core.types import EngineSettings, Failed, Finished, Need, Sampling, Scored, TextDelta
+from mlxp_core.types import EngineSettings, Failed, Finished, Need, Sampling, Scored, TextDelta, Usage
 
 VOCABULARY, HIDDEN, HEADS = 64, 32, 2
 
@@ -532,3 +533,37 @@ def test_whoever_finishes_has_said_why(house, orders):
     asked = mixture(orders, 5, 6)
     house().run_dry(*submit(*asked))
     assert {type(one.heard[-1]) for one in asked} == {Finished}
+
+
+def for_vector(asked, pooling, into):
+    """Return the orders of a request, made orders for a vector that goes into the list."""
+    return Submit(tuple(replace(order, pool=Pool(pooling, into.append)) for order in asked.orders), 0.0)
+
+
+@pytest.mark.parametrize("pooling", ["last", "mean", "weighted_mean"])
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_a_vector_is_the_same_alone_and_in_company(house, orders, network, pooling, chunk):
+    cache = BatchCache(network.model.make_caches(network.policy))
+    hidden = forward(network.model, cache, mx.arange(3, 14)[None])[0]
+    weights = {"last": mx.arange(11) == 10, "mean": mx.ones(11), "weighted_mean": mx.arange(1, 12)}[pooling]
+    expected = (hidden * weights[:, None]).sum(axis=0)
+    expected = (expected / mx.linalg.norm(expected)).tolist()
+    vectors, asked = [], orders("v", prompt=range(3, 14), max_tokens=1)
+    here = house(batch=3, prefill_chunk=chunk)
+    others = mixture(orders, 5, 6)
+    here.run_dry(*submit(*others[:3]), for_vector(asked, pooling, vectors), *submit(*others[3:]))
+    assert vectors == [pytest.approx(expected, abs=1e-5)]
+    check_grammar(asked.heard)
+    assert (asked.heard[-1].reason, asked.heard[-1].usage) == ("stop", Usage(prompt=11))
+    assert here.runner.run(Rest()).cache_bytes == 0
+
+
+def test_a_row_for_a_vector_can_be_cancelled_and_leaves_nothing(house, orders):
+    vectors, asked = [], orders("v", prompt=range(3, 14), max_tokens=1)
+    here = house(prefill_chunk=2)
+    here.turn(for_vector(asked, "mean", vectors))
+    here.turn()
+    here.run_dry(Cancel("v"))
+    assert vectors == []
+    assert asked.heard[-1].reason == "cancelled"
+    assert here.runner.run(Rest()).cache_bytes == 0

@@ -16,7 +16,8 @@ prefill chunk) has not been read either; its draw is read in 4, like any other.
 A step with ``wait`` reads its own draw before it returns, so that nothing is ahead.
 
 A prefill chunk is dispatched, and then the chunk before it is waited for: the device always has the next one, and the
-host is never further ahead than that. Hidden states become logits for the last position of a prompt only.
+host is never further ahead than that. Hidden states become logits for the last position of a prompt only. Where a vector
+is wanted in place of an answer, they are summed up instead (see ``pooling``), and the row ends with its prompt.
 
 Freed buffers go back to the allocator's cache and from there to the system after each prompt and every
 ``CLEAR_EVERY`` decode steps: prefill leaves large buffers that decoding never asks for again.
@@ -33,12 +34,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 import mlx.core as mx
-from msgspec import Struct
 
 from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.batch import Batch, Unread
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.features import Features
+from mlxp_core.engine.pooling import UnreadVector
+from mlxp_core.engine.prompts import HalfRead, Prefix
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import Decode, Draw, Failure, Fork, Load, Outcome, Prefill, Read, Rest, Step
@@ -51,26 +53,6 @@ CLEAR_EVERY = 256
 
 MEASURE_EVERY = 32
 """Decode steps between two countings of cache bytes; joins, leaves and chunks are counted as they come."""
-
-
-class HalfRead(Struct):
-    """A prompt that is being read: ``last_chunk`` is its newest hidden state ``[1, 1, hidden]``, or nothing yet."""
-
-    sequence: Sequence
-    cache: BatchCache
-    last_chunk: mx.array | None = None
-
-
-class Prefix(Struct, frozen=True):
-    """A prompt that has been read, and the siblings that will fork from it.
-
-    Attributes:
-        logits: ``[1, vocabulary]`` after its last token.
-    """
-
-    snapshot: RowSnapshot
-    logits: mx.array
-    siblings: tuple[Sequence, ...]
 
 
 class BatchRunner:
@@ -91,7 +73,7 @@ class BatchRunner:
         self._prefixes: dict[str, Prefix] = {}  # by request id
         self._ready: dict[int, Batch] = {}
         self._batch: Batch | None = None
-        self._unread: list[Unread] = []
+        self._unread: list[Unread | UnreadVector] = []
         self._cache_bytes = 0
         self._steps = 0  # decode steps
         self._clear_due = False
@@ -144,23 +126,26 @@ class BatchRunner:
         half = self._prefilling.get(sequence.key)
         if half is None:
             half = self._prefilling[sequence.key] = HalfRead(sequence, self._empty_row(network))
-        hidden = self._read_chunk(step, network, half.cache)
-        if step.last:
-            self._finish_prefill(step, network, half.cache, network.model.logits(hidden[:, 0]))
-        else:
-            mx.async_eval(hidden)
-            if half.last_chunk is not None:
-                mx.eval(half.last_chunk)
+        newest = half.take(self._read_chunk(step, network, half.cache))
+        if not step.last:
+            mx.async_eval(newest)
+            if half.newest is not None:
+                mx.eval(half.newest)
                 self._read_s = None  # that was waiting for the device, not the host at work
-            half.last_chunk = hidden
+            half.newest = newest
+        elif half.pooled is None:
+            self._finish_prefill(step, network, half.cache, network.model.logits(newest[:, 0]))
+        else:
+            self._unread.append(half.pooled.finish(sequence))
+            self._forget_half(sequence)
         self._measure()
 
     def _read_chunk(self, step: Prefill, network: Network, cache: BatchCache) -> mx.array:
-        """Run a chunk, images and all, through the network; return its last hidden state ``[1, 1, hidden]``."""
+        """Run a chunk, images and all, through the network; return its hidden states ``[1, count, hidden]``."""
         prompt = step.sequence.order.prompt
         tokens = mx.array(prompt.tokens[step.start : step.start + step.count], dtype=mx.int32)[None]
         shown = self._features.embeddings(step.sequence.order.model, prompt, step.start, tokens)
-        return forward(network.model, cache, tokens, embeddings=shown, images=(prompt.spans,))[:, -1:]
+        return forward(network.model, cache, tokens, embeddings=shown, images=(prompt.spans,))
 
     def _finish_prefill(self, step: Prefill, network: Network, cache: BatchCache, logits: mx.array) -> None:
         sequence = step.sequence
@@ -168,6 +153,9 @@ class BatchRunner:
             self._prefixes[sequence.request_id] = Prefix(cache.freeze(0), logits, step.siblings)
         masks = {} if step.mask is None else {sequence.key: step.mask}
         self._first_draw(sequence, network, cache, logits, masks)
+        self._forget_half(sequence)
+
+    def _forget_half(self, sequence: Sequence) -> None:
         del self._prefilling[sequence.key]
         self._clear_due = True
 
@@ -262,7 +250,7 @@ class BatchRunner:
         ahead, self._unread = self._unread, []
         return self._read(ahead)
 
-    def _read(self, ahead: Iterable[Unread]) -> list[Draw]:
+    def _read(self, ahead: Iterable[Unread | UnreadVector]) -> list[Draw]:
         draws = [draw for unread in ahead for draw in unread.read()]
         if self._clear_due:
             mx.clear_cache()
