@@ -1,8 +1,15 @@
 """Qwen 3.5: the family and its formats. Imports no arrays, so that listing plugins stays quick."""
 
 from mlxp_core import hookimpl
-from mlxp_core.contracts import DraftHead, DraftNetwork, LanguageModel, ModelFamily
-from mlxp_qwen35 import config, memory, weights
+from mlxp_core.contracts import (
+    DraftHead,
+    DraftNetwork,
+    LanguageModel,
+    ModelFamily,
+    ThinkingFormat,
+    ToolFormat,
+)
+from mlxp_qwen35 import config, memory, thinking, tools, weights
 
 
 def _build(read: config.Qwen35Config) -> LanguageModel:
@@ -29,6 +36,8 @@ def mlxp_model_families() -> list[ModelFamily]:
             rename=weights.rename,
             convert=weights.convert,
             need=memory.need,
+            tool_format=tools.FORMAT.name,
+            thinking_format=thinking.FORMAT.name,
             lora_targets=(
                 *("q_proj", "k_proj", "v_proj", "o_proj"),
                 *("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"),
@@ -43,3 +52,15 @@ def mlxp_model_families() -> list[ModelFamily]:
             ),
         )
     ]
+
+
+@hookimpl
+def mlxp_tool_formats() -> list[ToolFormat]:
+    """Return how it writes calls."""
+    return [tools.FORMAT]
+
+
+@hookimpl
+def mlxp_thinking_formats() -> list[ThinkingFormat]:
+    """Return how it thinks."""
+    return [thinking.FORMAT]
