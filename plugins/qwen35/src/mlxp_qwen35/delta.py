@@ -23,8 +23,9 @@ with the Delta Rule over Sequence Length", 2024). Let ``G_i = g_1 + .. + g_i``, 
     S'= exp(G_C) S + E^T diag(exp(G_C - G)) K
 
 ``U``, ``W`` and all that is C by C know nothing of ``S``, so they are made for all chunks at once; the chunks then
-follow each other in two products each. Decays enter as differences of cumulated logarithms, never as quotients, and
-these are at most 0: however strong a decay is, nothing overflows and nothing is divided. All of it is float32.
+follow each other in two products each. Logarithms of decays are summed from ``j + 1`` to ``i`` for every ``D_ij``:
+quotients of decays would overflow, and differences of ``G`` would lose the digits of a weak decay behind strong ones.
+All of it is float32.
 
 A token with ``g = 0`` and ``b = 0`` leaves ``S`` as it is: that is how padding is written.
 """
@@ -132,23 +133,22 @@ def chunk_by_chunk(
     size = min(chunk, 2 ** math.ceil(math.log2(max(width, 2))))
     queries, keys = (_cut(x, size, key_heads) for x in (q, k))  # [chunks, rows, key_heads, 1, size, key_dim]
     values, decays, rates = (_cut(x, size, key_heads) for x in (v, g[..., None], b[..., None]))
-    summed = mx.cumsum(decays, axis=-2)  # G, [chunks, rows, key_heads, groups, size, 1]
+    since = mx.exp(mx.cumsum(decays, axis=-2))  # exp(G), [chunks, rows, key_heads, groups, size, 1]
+    between = _between(decays)  # D
     turned = mx.contiguous(keys.swapaxes(-1, -2))
-    mixing, pairs = _within(keys @ turned, queries @ turned, summed, rates)
-    sides = mx.concatenate([rates * values, rates * mx.exp(summed) * keys], axis=-1)
-    solved = unit_triangular_inverse(mixing) @ sides  # U beside W
-    ask = mx.concatenate([solved[..., value_dim:], mx.exp(summed) * queries], axis=-2)  # W above exp(G) Q
-    last = summed[..., -1:, :]
-    keep = mx.exp(last - summed) * keys
+    sides = mx.concatenate([rates * values, rates * since * keys], axis=-1)
+    solved = unit_triangular_inverse(mx.tril(rates * between * (keys @ turned), -1)) @ sides  # U beside W
+    ask = mx.concatenate([solved[..., value_dim:], since * queries], axis=-2)  # W above exp(G) Q
+    keep = between[..., -1:, :].swapaxes(-1, -2) * keys
     state = mx.contiguous(state.reshape(rows, key_heads, -1, value_dim, key_dim).swapaxes(-1, -2))
     errors, answers = [], []
     for index in range(solved.shape[0]):
         held = ask[index] @ state  # [rows, key_heads, groups, 2 size, value_dim]
         error = solved[index, ..., :value_dim] - held[..., :size, :]
-        state = mx.addmm(mx.exp(last[index]) * state, keep[index].swapaxes(-1, -2), error)
+        state = mx.addmm(since[index, ..., -1:, :] * state, keep[index].swapaxes(-1, -2), error)
         errors.append(error)
         answers.append(held[..., size:, :])
-    out = mx.addmm(mx.stack(answers), pairs, mx.stack(errors))
+    out = mx.addmm(mx.stack(answers), between * (queries @ turned), mx.stack(errors))
     out = out.transpose(1, 0, 4, 2, 3, 5).reshape(rows, -1, heads, value_dim)
     return out[:, :width], state.swapaxes(-1, -2).reshape(rows, heads, value_dim, key_dim)
 
@@ -179,11 +179,8 @@ def _cut(x: mx.array, size: int, key_heads: int) -> mx.array:
     return mx.contiguous(cut.transpose(1, 0, 3, 4, 2, 5))
 
 
-def _within(
-    keys: mx.array, queries: mx.array, summed: mx.array, rates: mx.array
-) -> tuple[mx.array, mx.array]:
-    """Return ``A`` and ``D * Q K^T``, given ``K K^T``, ``Q K^T``, and ``G`` and ``b`` as columns."""
-    tokens = mx.arange(keys.shape[-1])
-    behind, past = tokens[:, None] > tokens, tokens[:, None] >= tokens
-    decay = mx.exp(mx.where(past, summed - summed.swapaxes(-1, -2), -math.inf))
-    return mx.where(behind, rates * decay * keys, 0), decay * queries
+def _between(decays: mx.array) -> mx.array:
+    """Return ``D``, ``[..., size, size]``, of log decays ``[..., size, 1]``."""
+    tokens = mx.arange(decays.shape[-2])
+    summed = mx.cumsum(mx.where(tokens[:, None] > tokens, decays, 0), axis=-2)
+    return mx.tril(mx.exp(summed))
