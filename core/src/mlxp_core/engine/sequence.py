@@ -75,19 +75,6 @@ class Sequence:
                     end = span.start if span.start > self.read else span.end
         return end - self.read
 
-    def next_chunk(self, limit: int) -> int:
-        """Return how many tokens of the prompt to read next: at most ``limit``, and more for an image too long.
-
-        An image that must not be cut is left to the next chunk, or, where it begins this one, read whole.
-        """
-        prompt = self.order.prompt
-        end = min(self.read + limit, len(prompt.tokens))
-        if prompt.whole_images:
-            for span in prompt.spans:
-                if span.start < end < span.end:
-                    end = span.start if span.start > self.read else span.end
-        return end - self.read
-
     @property
     def constrained(self) -> bool:
         """Say whether each draw needs a mask that follows from the token before it."""
