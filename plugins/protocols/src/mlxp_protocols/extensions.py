@@ -1,4 +1,4 @@
-"""Request fields beyond every standard, read alike on every surface: adapters, template variables, sampler stages."""
+"""Fields of ours that several surfaces read alike: adapters, sampler stages, arguments of the chat template."""
 
 from collections.abc import Mapping
 
@@ -7,14 +7,16 @@ from msgspec import Raw
 from mlxp_core.errors import BadRequest
 
 Primitive = str | int | float | bool
+
+_SWITCH = "enable_thinking"
 _NULL = Raw(b"null")
 
 
-def adapter_ids(spec: str | None) -> tuple[str, ...]:
+def adapters(spec: str | None) -> tuple[str, ...]:
     """Return the ids in ``a+b`` or ``a,b``; ``none`` and nothing are no adapter.
 
     Raises:
-        BadRequest: one of the names is empty.
+        BadRequest: a name is empty.
     """
     if spec is None or spec.strip() in {"", "none"}:
         return ()
@@ -24,26 +26,28 @@ def adapter_ids(spec: str | None) -> tuple[str, ...]:
     return names
 
 
-def thinking_switch(kwargs: Mapping[str, Primitive | None] | None) -> bool | None:
-    """Return what ``chat_template_kwargs.enable_thinking`` says, if anything.
+def stages(given: Mapping[str, Raw] | None) -> dict[str, Raw]:
+    """Return the settings of sampler stages, apart from the body that they came in; null is not said."""
+    return {name: raw.copy() for name, raw in (given or {}).items() if raw != _NULL}
+
+
+def thinking(arguments: Mapping[str, Primitive | None] | None, effort: str | None) -> bool | None:
+    """Return what ``enable_thinking`` says, else what the effort says: ``none`` is off, any other on.
 
     Raises:
-        BadRequest: it is neither true nor false.
+        BadRequest: the switch is no boolean.
     """
-    match (kwargs or {}).get("enable_thinking"):
-        case bool() | None as switch:
+    match (arguments or {}).get(_SWITCH):
+        case bool(switch):
             return switch
+        case None:
+            return None if effort is None else effort != "none"
         case other:
-            place = "chat_template_kwargs.enable_thinking"
+            place = f"chat_template_kwargs.{_SWITCH}"
             raise BadRequest(f"{place}: expected true or false, got {other!r}", param=place)
 
 
-def template_args(kwargs: Mapping[str, Primitive | None] | None) -> dict[str, Primitive]:
-    """Return the variables for the template; the thinking switch is none of them."""
-    given = (kwargs or {}).items()
-    return {name: value for name, value in given if name != "enable_thinking" and value is not None}
-
-
-def stage_settings(stages: Mapping[str, Raw] | None) -> dict[str, Raw]:
-    """Return the settings of each sampler stage, unread; the stage that owns them reads them."""
-    return {name: raw.copy() for name, raw in (stages or {}).items() if raw != _NULL}
+def template_args(arguments: Mapping[str, Primitive | None] | None) -> dict[str, Primitive]:
+    """Return the further variables of the template: all but the switch and what is null."""
+    given = arguments or {}
+    return {name: value for name, value in given.items() if name != _SWITCH and value is not None}
