@@ -102,11 +102,12 @@ def test_what_can_be_done_passes(fields):
     assert ask(**fields) == OutputShape()
 
 
-def test_a_model_that_sees_still_gets_no_image_from_elsewhere():
+def test_a_model_that_sees_takes_sixteen_images():
     can = Capabilities(vision=True)
-    ask(can=can, **messages(ImageBytes(b"x")))
-    with pytest.raises(BadRequest, match="data: URLs"):
-        ask(can=can, **messages(ImageUrl("http://host/x.png")))
+    half = [ImageBytes(b"x")] * 8
+    ask(can=can, **messages(*half, Result("c", (*half[:7], ImageUrl("http://host/x.png")))))
+    with pytest.raises(BadRequest, match="may have 16 images, not 17"):
+        ask(can=can, **messages(*half, ImageBytes(b"y"), Result("c", tuple(half))))
 
 
 def test_a_tool_that_is_not_there_cannot_be_chosen():

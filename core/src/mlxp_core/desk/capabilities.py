@@ -1,12 +1,13 @@
 """What a model and the plugins cannot do is refused by name, before any work."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from mlxp_core.contracts import ConstraintKind, SamplerStage, ToolFormat
 from mlxp_core.errors import BadRequest
+from mlxp_core.prompting import MOST_IMAGES
 from mlxp_core.types import (
     GenerateRequest,
     ImageBytes,
@@ -99,24 +100,27 @@ def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
 
 
 def _check_images(request: GenerateRequest, model: ModelInfo) -> None:
-    for prompt in (request.prompt, *request.further_prompts):
-        for message in prompt if not isinstance(prompt, str) else ():
-            if isinstance(message, Message):
-                for part in message.parts:
-                    _check_part(part, model)
+    prompts = (request.prompt, *request.further_prompts)
+    messages = [turn for prompt in prompts for turn in prompt if isinstance(turn, Message)]
+    images = sum(_images(message.parts) for message in messages)
+    if images and not model.capabilities.vision:
+        raise BadRequest(f"{model.id} cannot see; leave images out", param="messages")
+    if images > MOST_IMAGES:
+        raise BadRequest(f"a request may have {MOST_IMAGES} images, not {images}", param="messages")
 
 
-def _check_part(part: Part, model: ModelInfo) -> None:
-    match part:
-        case Result(parts=inner):
-            for piece in inner:
-                _check_part(piece, model)
-        case ImageBytes() | ImageUrl() if not model.capabilities.vision:
-            raise BadRequest(f"{model.id} cannot see; leave images out", param="messages")
-        case ImageUrl():
-            raise BadRequest(
-                "this server fetches no images; send them inside the request, as data: URLs", param="messages"
-            )
+def _images(parts: Sequence[Part]) -> int:
+    """Count the images among parts, those in results too."""
+    count = 0
+    for part in parts:
+        match part:
+            case Result(parts=inner):
+                count += _images(inner)
+            case ImageBytes() | ImageUrl():
+                count += 1
+            case _:
+                continue
+    return count
 
 
 def _check_stages(request: GenerateRequest, stages: Mapping[str, SamplerStage]) -> None:

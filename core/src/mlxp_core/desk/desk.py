@@ -3,8 +3,9 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from mlxp_core.contracts import PluginReport, ProtocolReport, Services, Settings
 from mlxp_core.desk import capabilities, catalogue, defaults, embedding, preparing
 from mlxp_core.desk.embedding import Embedding
 from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
+from mlxp_core.desk.fetch import Fetcher, P
 from mlxp_core.desk.preparing import Prepared
 from mlxp_core.desk.questions import answer_text, conversation, with_thinking
 from mlxp_core.desk.ticket import Ticket
@@ -32,6 +34,7 @@ from mlxp_core.types import (
     ModelInfo,
     Question,
     RenderRequest,
+    ServerSettings,
     TokenizeRequest,
 )
 
@@ -62,6 +65,7 @@ class Desk(Services):
         *,
         aliases: Mapping[str, str] | None = None,
         draw_seed: Callable[[], int] = lambda: secrets.randbits(32),
+        fetcher: Fetcher | None = None,
     ) -> None:
         """Open a desk.
 
@@ -72,6 +76,7 @@ class Desk(Services):
             settings: all of them.
             aliases: further names of models.
             draw_seed: where seeds come from when a request has none.
+            fetcher: gets images by URL; absent = one for the hosts that the settings allow.
         """
         self.settings = settings
         self.version = __version__
@@ -82,6 +87,7 @@ class Desk(Services):
             models=tuple(frontend.info for frontend in frontends.values()), aliases=dict(aliases or {})
         )
         self._draw_seed = draw_seed
+        self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
         self._tickets: dict[str, Running] = {}
         self._preparing = 0
         self._ticket_ended = asyncio.Event()
@@ -134,6 +140,7 @@ class Desk(Services):
         request = defaults.fill(
             replace(request, output=shape), settings=self._generation, model=model, seed=self._draw_seed()
         )
+        request = replace(request, prompt=await self._fetched(request.prompt))
         prepared = await self._on_worker(
             lambda: preparing.prepare(
                 request,
@@ -165,6 +172,7 @@ class Desk(Services):
             case CountRequest() | RenderRequest():
                 told = with_thinking(question, self._generation.thinking)
                 capabilities.check_conversation(conversation(told), model)
+                told = replace(told, messages=await self._fetched(told.messages))
                 given = await self._on_worker(lambda: answer_text(told, self._frontends[model.id]))
             case TokenizeRequest() | DetokenizeRequest() as asked:
                 given = await self._on_worker(lambda: answer_text(asked, self._frontends[model.id]))
@@ -219,9 +227,19 @@ class Desk(Services):
 
     async def _on_worker(self, work: Callable[[], T]) -> T:
         """Do what takes time and needs no arrays on a worker thread."""
+        with self._counted():
+            return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+    async def _fetched(self, prompt: P) -> P:
+        """Put images in place of their addresses."""
+        with self._counted():
+            return await self._fetcher.fill(prompt)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
         self._preparing += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+            yield
         finally:
             self._preparing -= 1
 

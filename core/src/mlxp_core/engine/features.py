@@ -95,9 +95,9 @@ def _array(pixels: Pixels) -> mx.array:
     view = memoryview(pixels.values)
     match pixels.dtype:
         case "uint8":
-            return mx.array(view.cast("B", pixels.shape))
+            return mx.array(view.cast("B", pixels.shape))  # type: ignore[arg-type]  # it takes any buffer
         case "float32":
-            return mx.array(view.cast("f", pixels.shape))
+            return mx.array(view.cast("f", pixels.shape))  # type: ignore[arg-type]  # as above
 
 
 def _check(model: str, features: mx.array, span: ImageSpan, hidden: int) -> None:

@@ -1,6 +1,6 @@
 """From a request to the tokens of its prompt; runs on worker threads and holds no arrays."""
 
-from mlxp_core.prompting.images import MOST_IMAGES, open_image
+from mlxp_core.prompting.images import MOST_BYTES, MOST_IMAGES, open_image
 from mlxp_core.prompting.pieces import byte_letters
 from mlxp_core.prompting.prepare import Prompt, prepare
 from mlxp_core.prompting.sight import Sight
@@ -9,6 +9,7 @@ from mlxp_core.prompting.tokenizer import AddedToken, Tokenizer, TokenizerParts,
 from mlxp_core.prompting.traits import TemplateTraits
 
 __all__ = [
+    "MOST_BYTES",
     "MOST_IMAGES",
     "AddedToken",
     "ChatTemplate",

@@ -19,6 +19,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         allowed_hosts: further names that the ``Host`` header may carry while a loopback address is bound.
         cors_origins: origins of web pages that may call this server, such as ``http://localhost:3000``.
         insecure_public: allow an address that others can reach without an API key.
+        image_hosts: hosts that images may be fetched from; ``*.example.org`` = those below it, ``*`` = all public ones.
     """
 
     host: str = "127.0.0.1"
@@ -31,6 +32,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     insecure_public: bool = False
+    image_hosts: tuple[str, ...] = ()
 
 
 class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
