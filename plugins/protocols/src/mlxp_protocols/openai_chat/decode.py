@@ -9,10 +9,10 @@ from mlxp_core.errors import BadRequest
 from mlxp_core.types import GenerateRequest, OutputShape, Sampling, WireRequest
 from mlxp_protocols import extensions
 from mlxp_protocols.body import BodyReader, read_value
+from mlxp_protocols.openai_answer import Head
 from mlxp_protocols.openai_chat import wire
 from mlxp_protocols.openai_chat.decode_messages import read_messages
 from mlxp_protocols.openai_chat.decode_tools import read_tools
-from mlxp_protocols.openai_chat.encode import Head
 from mlxp_protocols.openai_chat.encode_chunks import ChunkEncoder
 from mlxp_protocols.openai_chat.encode_whole import WholeEncoder
 from mlxp_protocols.openai_chat.fields import FIELDS, HINTS
@@ -50,11 +50,11 @@ class ChatDecoder:
             tools=tools,
             tool_choice=tool_choice,
             sampling=_sampling(body),
-            thinking=_thinking(body),
+            thinking=extensions.thinking(body.chat_template_kwargs, body.reasoning_effort),
             output=_output(body.response_format),
             max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
             stop=_stop(body.stop),
-            adapters=extensions.adapter_ids(body.adapter),
+            adapters=extensions.adapters(body.adapter),
             top_scores=_top_scores(body),
             choices=1 if body.n is None else body.n,
             template_args=extensions.template_args(body.chat_template_kwargs),
@@ -82,7 +82,7 @@ def _sampling(body: wire.ChatRequest) -> Sampling:
         presence_penalty=body.presence_penalty or _UNSAID.presence_penalty,
         frequency_penalty=body.frequency_penalty or _UNSAID.frequency_penalty,
         logit_bias=body.logit_bias or {},
-        stages=extensions.stage_settings(body.sampler_stages),
+        stages=extensions.stages(body.sampler_stages),
     )
 
 
@@ -102,14 +102,6 @@ def _stop(stop: str | list[str] | None) -> tuple[str, ...]:
             return (stop,)
         case list():
             return tuple(stop)
-
-
-def _thinking(body: wire.ChatRequest) -> bool | None:
-    """Return what ``enable_thinking`` says, else what ``reasoning_effort`` says."""
-    switch = extensions.thinking_switch(body.chat_template_kwargs)
-    if switch is None and body.reasoning_effort is not None:
-        return body.reasoning_effort != "none"
-    return switch
 
 
 def _output(given: Raw) -> OutputShape:

@@ -24,9 +24,10 @@ from mlxp_core.types import (
 )
 from mlxp_protocols import sse
 from mlxp_protocols.fragments import HeldEnd
+from mlxp_protocols.openai_answer import Extension, Head, TokenUsage, extension_of, usage_of
 from mlxp_protocols.openai_chat import errors
 from mlxp_protocols.openai_chat import wire_answer as wire
-from mlxp_protocols.openai_chat.encode import REASONS, Head, extension_of, logprob_of, usage_of
+from mlxp_protocols.openai_chat.encode import REASONS, logprob_of
 
 _DONE = sse.frame(b"[DONE]")
 
@@ -97,7 +98,7 @@ class ChunkEncoder:
     def _begin(self, event: Started) -> bytes:
         self._model = event.model
         delta = wire.Delta(role="assistant", content="")
-        return self._frame(event.choice, delta, extension=wire.Extension(seed=event.seed))
+        return self._frame(event.choice, delta, extension=Extension(seed=event.seed))
 
     def _call(self, event: CallStarted | CallDelta | CallDone) -> bytes:
         line = self._lines[event.choice]
@@ -134,13 +135,13 @@ class ChunkEncoder:
             wire.Delta(),
             reason=REASONS[event.reason],
             logprobs=self._scores(event.choice),
-            extension=UNSET if extension == wire.Extension() else extension,
+            extension=UNSET if extension == Extension() else extension,
         )
         if len(self._spent) < self._head.choices:
             return said
         self._over = True
         if self._include_usage:
-            said += self._chunk([], usage_of(self._spent))
+            said += self._chunk([], usage_of(self._head, self._spent.items()))
         return said + _DONE
 
     def _fail(self, event: Failed) -> bytes:
@@ -157,14 +158,14 @@ class ChunkEncoder:
         *,
         reason: wire.FinishReason | None = None,
         logprobs: wire.Logprobs | UnsetType = UNSET,
-        extension: wire.Extension | UnsetType = UNSET,
+        extension: Extension | UnsetType = UNSET,
     ) -> bytes:
         said = wire.ChunkChoice(
             index=choice, delta=delta, finish_reason=reason, logprobs=logprobs, mlxp=extension
         )
         return self._chunk([said], None if self._include_usage else UNSET)
 
-    def _chunk(self, choices: list[wire.ChunkChoice], usage: wire.Usage | UnsetType | None) -> bytes:
+    def _chunk(self, choices: list[wire.ChunkChoice], usage: TokenUsage | UnsetType | None) -> bytes:
         chunk = wire.Chunk(
             id=self._head.id,
             created=self._head.created,

@@ -18,9 +18,10 @@ from mlxp_core.types import (
     ThinkingDelta,
     WireResponse,
 )
+from mlxp_protocols.openai_answer import Head, extension_of, usage_of
 from mlxp_protocols.openai_chat import errors
 from mlxp_protocols.openai_chat import wire_answer as wire
-from mlxp_protocols.openai_chat.encode import REASONS, Head, extension_of, logprob_of, usage_of
+from mlxp_protocols.openai_chat.encode import REASONS, logprob_of
 
 
 class _Draft:
@@ -125,6 +126,6 @@ class WholeEncoder:
                 draft.choice(index, end)
                 for index, (draft, end) in enumerate(zip(self._drafts, ends, strict=True))
             ],
-            usage=usage_of({index: end.usage for index, end in enumerate(ends)}),
+            usage=usage_of(self._head, ((index, end.usage) for index, end in enumerate(ends))),
         )
         return msgspec.json.encode(body)

@@ -4,23 +4,9 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from mlxp_protocols.openai_answer import Extension, TokenUsage
+
 FinishReason = Literal["stop", "length", "tool_calls"]
-
-
-class Extension(Struct, frozen=True, omit_defaults=True):
-    """What we add to a choice under ``mlxp``; a field is there when it has something to say.
-
-    Attributes:
-        seed: the seed in use.
-        stop: the stop string that ended the answer.
-        cancelled: whether the answer was cancelled; the protocol has no reason for it.
-        warnings: diagnostics, such as malformed tool markup.
-    """
-
-    seed: int | None = None
-    stop: str | None = None
-    cancelled: bool = False
-    warnings: tuple[str, ...] = ()
 
 
 class TopLogprob(Struct, frozen=True):
@@ -45,28 +31,6 @@ class Logprobs(Struct, frozen=True):
 
     content: list[TokenLogprob]
     refusal: None = None
-
-
-class PromptDetails(Struct, frozen=True):
-    """Where the prompt came from."""
-
-    cached_tokens: int
-
-
-class CompletionDetails(Struct, frozen=True):
-    """What the completion was spent on."""
-
-    reasoning_tokens: int
-
-
-class Usage(Struct, frozen=True):
-    """Tokens of the whole request: the prompt once, the completions of all choices."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    prompt_tokens_details: PromptDetails
-    completion_tokens_details: CompletionDetails
 
 
 class CalledFunction(Struct, frozen=True):
@@ -114,7 +78,7 @@ class ChatCompletion(Struct, frozen=True, kw_only=True):
     model: str
     system_fingerprint: str
     choices: list[Choice]
-    usage: Usage
+    usage: TokenUsage
 
 
 class FunctionDelta(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -162,4 +126,4 @@ class Chunk(Struct, frozen=True, kw_only=True):
     model: str
     system_fingerprint: str
     choices: list[ChunkChoice]
-    usage: Usage | UnsetType | None = UNSET
+    usage: TokenUsage | UnsetType | None = UNSET
