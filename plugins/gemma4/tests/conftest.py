@@ -33,6 +33,31 @@ LEAST = {
 }
 DENSE = {**LEAST, "attention_k_eq_v": True, "num_global_key_value_heads": 1}
 
+TOWER = {
+    "model_type": "gemma4_vision",
+    "hidden_size": 24,
+    "intermediate_size": 40,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "head_dim": 12,
+    "patch_size": 4,
+    "position_embedding_size": 36,
+}
+EMBEDDER = {
+    "model_type": "gemma4_unified_vision",
+    "mm_embed_dim": 24,
+    "mm_posemb_size": 12,
+    "output_proj_dims": 24,
+    "patch_size": 4,
+}
+SEEING = {
+    "tower": {"model_type": "gemma4", "vision_config": TOWER},
+    "clipped": {"model_type": "gemma4", "vision_config": {**TOWER, "use_clipped_linears": True}},
+    "standardized": {"model_type": "gemma4", "vision_config": {**TOWER, "standardize": True}},
+    "embedder": {"model_type": "gemma4_unified", "vision_config": EMBEDDER},
+}
+"""The top of config.json of models with eyes, of every kind."""
+
 
 def recording(name):
     """Return a golden file: a config.json, a seed for ``random_parameters``, a prompt, mlx-lm's float32 answer."""
@@ -58,6 +83,13 @@ def unified(text):
         "video_token_id": 202,
         "text_config": {**text, "model_type": "gemma4_unified_text", "use_bidirectional_attention": "vision"},
     }
+
+
+@pytest.fixture(params=sorted(SEEING))
+def seeing(request):
+    """The config.json of a small model with eyes, one for each kind."""
+    text = {**LEAST, "use_bidirectional_attention": "vision"}
+    return {**SEEING[request.param], "text_config": text, "vision_soft_tokens_per_image": 12}
 
 
 @pytest.fixture(scope="session")

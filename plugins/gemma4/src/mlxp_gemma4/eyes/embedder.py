@@ -26,9 +26,18 @@ class Embedder(nn.Module):
         """Return the features of one image: ``[height, width, 3]`` bytes to ``[tokens, hidden]``."""
         _, rows, columns = grid
         table = self.pos_embedding
-        normed = self.patch_ln1(patches_of(pixels, self._config.cut.side)).astype(table.dtype)
-        x = self.patch_ln2(self.patch_dense(normed))
+        patches = centred(patches_of(pixels, self._config.cut.side), self._config.cut.side)
+        x = self.patch_ln2(self.patch_dense(self.patch_ln1(patches).astype(table.dtype)))
         positions = table[None, :columns, 0] + table[:rows, None, 1]  # [rows, columns, hidden]
         x = self.pos_norm(x + positions.reshape(x.shape))
         features: mx.array = self.embedding_projection(mx.fast.rms_norm(x, None, self._config.eps))
         return features
+
+
+def centred(patches: mx.array, side: int) -> mx.array:
+    """Take its mean off every patch, ``[patches, side * side * 3]``.
+
+    The norm that follows would do so itself, but in one sum over thousands of pixels, whose rounding shows in features.
+    """
+    lines = patches.reshape(len(patches), side, -1)
+    return patches - lines.mean(axis=-1).mean(axis=-1, keepdims=True)
