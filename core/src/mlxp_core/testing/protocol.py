@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mlxp_core.contracts import Decoded, Encoder, Endpoint, WireProtocol
 from mlxp_core.errors import BadRequest, MlxpError
 from mlxp_core.testing.recut import recut
-from mlxp_core.testing.replies import Reply
+from mlxp_core.testing.replies import Answer, Reply
 from mlxp_core.testing.scripts import FAILURES, SCRIPTS, Script
 from mlxp_core.types import Event, Failed, Reason, TextDelta, Usage, WireRequest
 
@@ -48,6 +48,7 @@ class ProtocolSuite:
         required: fields without which there is no request.
         most_choices: how many answers a request may ask for.
         tells_scores: whether log-probabilities can be told.
+        spells_arguments: whether arguments of calls are told as text; as a value, their spelling is lost.
         tells_usage: which counts of ``Usage`` can be told.
         reasons: what becomes of reasons that the protocol has no word for.
         statuses: what becomes of HTTP statuses that the protocol knows by another number.
@@ -58,6 +59,7 @@ class ProtocolSuite:
     required: ClassVar[frozenset[str]] = frozenset({"messages"})
     most_choices: ClassVar[int] = 8
     tells_scores: ClassVar[bool] = True
+    spells_arguments: ClassVar[bool] = True
     tells_usage: ClassVar[frozenset[str]] = frozenset({"prompt", "cached", "completion", "thinking"})
     reasons: ClassVar[Mapping[Reason, Reason]] = {"cancelled": "stop"}
     statuses: ClassVar[Mapping[int, int]] = {}
@@ -260,11 +262,17 @@ class ProtocolSuite:
         answers = reply.answers
         if not self.tells_scores:
             answers = tuple(msgspec.structs.replace(answer, scores=()) for answer in answers)
+        if not self.spells_arguments:
+            answers = tuple(msgspec.structs.replace(answer, calls=_values(answer)) for answer in answers)
         return msgspec.structs.replace(reply, usage=usage, answers=answers)
 
 
 def _request(body: Mapping[str, object]) -> WireRequest:
     return WireRequest(body=json.dumps(body).encode())
+
+
+def _values(answer: Answer) -> tuple[tuple[str, str], ...]:
+    return tuple((name, json.dumps(json.loads(arguments))) for name, arguments in answer.calls)
 
 
 def _say(encoder: Encoder, events: tuple[Event, ...]) -> bytes:
