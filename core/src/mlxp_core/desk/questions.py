@@ -51,7 +51,8 @@ def answer_text(question: TextQuestion, frontend: FrontendFace) -> TextAnswer:
             return Counted(model=model, tokens=len(frontend.prepare(conversation(question)).tokens))
         case RenderRequest():
             prompt = frontend.prepare(conversation(question))
-            return Rendered(model=model, text=prompt.text, tokens=prompt.tokens)
+            pieces = _pieces(prompt.tokens, frontend)
+            return Rendered(model=model, text=prompt.text, tokens=prompt.tokens, pieces=pieces)
         case TokenizeRequest(text=text, special=special):
             tokens = tuple(frontend.tokenizer.encode(text, special=special))
             return Tokenized(model=model, tokens=tokens, pieces=_pieces(tokens, frontend))

@@ -41,11 +41,13 @@ class Rendered(Struct, frozen=True, kw_only=True):
     Attributes:
         text: what the chat template made of it; an image is one placeholder here.
         tokens: the ids of the prompt; an image is as many tokens as it costs.
+        pieces: what each token shows as.
     """
 
     model: str
     text: str
     tokens: tuple[int, ...]
+    pieces: tuple[str, ...]
 
 
 class Embedded(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from msgspec import Struct
 
 from mlxp_core.errors import MlxpError
 from mlxp_core.types import Failed, WireResponse
+from mlxp_protocols import sse
 
 _SERVER_FAULT = 500
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -29,6 +30,16 @@ def render(error: MlxpError) -> WireResponse:
     """Return any error of the tree as a whole response."""
     body = _body(error.message, error.status, error.code, error.param)
     return WireResponse(body=msgspec.json.encode(body), status=error.status, headers=dict(error.headers))
+
+
+def whole(event: Failed) -> WireResponse:
+    """Return the response for a request that failed before anything was sent."""
+    return WireResponse(body=msgspec.json.encode(of_failed(event)), status=event.status)
+
+
+def in_stream(event: Failed) -> bytes:
+    """Return the last frame of a stream that broke; no ``[DONE]`` follows it, so no client takes it for complete."""
+    return sse.frame(msgspec.json.encode(of_failed(event)))
 
 
 def of_failed(event: Failed) -> ErrorBody:

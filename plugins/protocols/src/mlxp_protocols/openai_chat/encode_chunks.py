@@ -22,10 +22,9 @@ from mlxp_core.types import (
     Usage,
     WireResponse,
 )
-from mlxp_protocols import sse
+from mlxp_protocols import openai_error, sse
 from mlxp_protocols.fragments import HeldEnd
 from mlxp_protocols.openai_answer import Extension, Head, TokenUsage, extension_of, usage_of
-from mlxp_protocols.openai_chat import errors
 from mlxp_protocols.openai_chat import wire_answer as wire
 from mlxp_protocols.openai_chat.encode import REASONS, logprob_of
 
@@ -147,8 +146,8 @@ class ChunkEncoder:
     def _fail(self, event: Failed) -> bytes:
         self._over = True
         if self._sent:
-            return errors.in_stream(event)
-        self._failure = errors.whole(event)
+            return openai_error.in_stream(event)
+        self._failure = openai_error.whole(event)
         return b""
 
     def _frame(

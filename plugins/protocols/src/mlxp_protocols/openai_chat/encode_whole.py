@@ -18,8 +18,8 @@ from mlxp_core.types import (
     ThinkingDelta,
     WireResponse,
 )
+from mlxp_protocols import openai_error
 from mlxp_protocols.openai_answer import Head, extension_of, usage_of
-from mlxp_protocols.openai_chat import errors
 from mlxp_protocols.openai_chat import wire_answer as wire
 from mlxp_protocols.openai_chat.encode import REASONS, logprob_of
 
@@ -97,7 +97,7 @@ class WholeEncoder:
         match event:
             case Failed():
                 self._over = True
-                self._failure = errors.whole(event)
+                self._failure = openai_error.whole(event)
                 return b""
             case Started(model=model):
                 self._model = model

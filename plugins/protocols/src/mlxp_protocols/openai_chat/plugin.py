@@ -5,7 +5,7 @@ import uuid
 
 from mlxp_core import __version__, hookimpl
 from mlxp_core.contracts import Endpoint, WireProtocol
-from mlxp_protocols.openai_chat import errors
+from mlxp_protocols import openai_error
 from mlxp_protocols.openai_chat.decode import ChatDecoder
 from mlxp_protocols.openai_chat.fields import FIELDS
 from mlxp_protocols.openai_chat.wire import ChatRequest
@@ -25,7 +25,7 @@ def make_protocol(decoder: ChatDecoder) -> WireProtocol:
                 summary="Answer a conversation",
             ),
         ),
-        render_error=errors.render,
+        render_error=openai_error.render,
         fields=FIELDS,
         prefixes=("/v1/chat",),
     )

@@ -1,0 +1,1 @@
+"""OpenAI's embeddings: ``POST /v1/embeddings``."""

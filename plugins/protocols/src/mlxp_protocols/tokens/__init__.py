@@ -1,0 +1,1 @@
+"""Text and tokens: ``POST /tokenize``, ``/detokenize`` and ``/render``, also under ``/v1``."""
