@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from mlxp_core import __version__
 from mlxp_core.cli.main import COMMANDS
 from mlxp_core.plugins.registry import CORE_COMMANDS
@@ -23,6 +25,17 @@ def mlxp_commands():
 
 def test_the_names_of_the_cores_commands_are_those_no_plugin_may_take():
     assert set(COMMANDS) == CORE_COMMANDS
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["--version"], 0), (["serve", "nowhere"], 1), (["fly"], 2)])
+def test_the_process_ends_with_its_status_and_no_teardown(arguments, status, tmp_path):
+    code = "import atexit; atexit.register(print, 'torn down'); from mlxp_core.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == status
+    assert done.stdout or done.stderr
+    assert "torn down" not in done.stdout
 
 
 def test_the_version_is_the_cores(run):

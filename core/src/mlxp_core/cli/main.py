@@ -1,5 +1,9 @@
 """``mlxp``: finds the command that was asked for and imports no other; plugins bring more commands."""
 
+import logging
+import os
+import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -65,5 +69,17 @@ def mlxp() -> None:
 
 
 def run() -> None:
-    """Run ``mlxp`` with the arguments of this process, and exit."""
-    mlxp(prog_name="mlxp")
+    """Run ``mlxp`` with the arguments of this process, and end the process.
+
+    Python itself is not torn down. Where a thread has used MLX, the system runs MLX's last destructors in it after
+    Python has seen it end; they ask for the GIL, and a Python before 3.13 that is being torn down answers by
+    unwinding the thread through C++, which aborts the process.
+    """
+    try:
+        mlxp(prog_name="mlxp")
+    except SystemExit as end:
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # nobody reads any more
+                stream.flush()
+        os._exit(end.code if isinstance(end.code, int) else 0)
