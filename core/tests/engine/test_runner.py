@@ -2,6 +2,7 @@
 
 import random
 from queue import SimpleQueue
+from types import SimpleNamespace
 
 import mlx.core as mx
 import pytest
@@ -567,3 +568,30 @@ def test_a_row_for_a_vector_can_be_cancelled_and_leaves_nothing(house, orders):
     assert vectors == []
     assert asked.heard[-1].reason == "cancelled"
     assert here.runner.run(Rest()).cache_bytes == 0
+
+
+@pytest.mark.parametrize("batch", [1, 3, 16])
+def test_prompts_of_one_request_say_what_each_says_alone(house, orders, batch):
+    prompts = [[3, 4, 5, 6], [9, 8], [3, 4, 5, 6, 7]]
+    sampling = Sampling(temperature=1.0, seed=21)
+    asked = [
+        orders("r", prompt=prompt, choices=2, sampling=sampling, max_tokens=6, sink=lambda _: None)
+        for prompt in prompts
+    ]
+    heard = []
+    together = [
+        replace(order, choice=2 * place + order.choice, sink=heard.extend)
+        for place, one in enumerate(asked)
+        for order in one.orders
+    ]
+    # A reader tells the number of its choice, so each order gets the reader of a request with as many choices.
+    readers = orders("r", choices=len(together)).orders
+    together = [replace(order, reader=own.reader) for order, own in zip(together, readers, strict=True)]
+    house(batch=batch, prefill_chunk=3).run_dry(Submit(tuple(together), 0.0))
+    said = SimpleNamespace(heard=heard)
+    for order in together:
+        seed = sampling.seed + order.choice
+        alone = orders(prompt=order.prompt.tokens, sampling=replace(sampling, seed=seed), max_tokens=6)
+        house().run_dry(*submit(alone))
+        assert text(said, order.choice) == text(alone)
+    check_grammar(heard, choices=len(together))

@@ -16,8 +16,8 @@ prefill chunk) has not been read either; its draw is read in 4, like any other.
 A step with ``wait`` reads its own draw before it returns, so that nothing is ahead.
 
 A prefill chunk is dispatched, and then the chunk before it is waited for: the device always has the next one, and the
-host is never further ahead than that. Hidden states become logits for the last position of a prompt only. Where a vector
-is wanted in place of an answer, they are summed up instead (see ``pooling``), and the row ends with its prompt.
+host is never further ahead than that. Hidden states become logits for the last position of a prompt only. Where a
+vector is wanted in place of an answer, they are summed up instead (see ``pooling``), and the row ends with its prompt.
 
 Freed buffers go back to the allocator's cache and from there to the system after each prompt and every
 ``CLEAR_EVERY`` decode steps: prefill leaves large buffers that decoding never asks for again.

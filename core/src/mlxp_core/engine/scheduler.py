@@ -6,7 +6,8 @@ holds its row from the first chunk to its last event; there are never more rows 
 1. Rows are given in the order of the line (see ``line``). Prompts are read one after another, in the same order.
 2. Between two decode steps at most one chunk is read, so a long prompt never stalls the answers under way; between
    two chunks there is at most one decode step, so a full batch never stalls a prompt.
-3. The first choice of a request reads the prompt; its siblings fork from it. Should it fail, the next one reads.
+3. The first choice of a prompt reads it; its siblings fork from it. Should it fail, the next one reads. A request may
+   have several prompts: their choices stand in line prompt by prompt, so one prefix at a time is kept for it.
 4. Draws are counted when they are dispatched (``Sequence.unread``), so no row is asked for more than ``max_tokens``.
 5. A batch with a constrained row is drawn and read in the same step, as the next mask follows from the token. What
    was drawn ahead is read first.
@@ -127,7 +128,7 @@ class Scheduler:
         if first.ended:
             return None
         others = (s for s in (*self._prefilling, *self._line) if s is not first)
-        siblings = tuple(s for s in others if s.request_id == first.request_id)
+        siblings = tuple(s for s in others if s.forks_from(first))
         return Prefill(first, first.read, size, last=True, siblings=siblings, mask=masks.get(first.key))
 
     def _next_fork(self, forks: set[int]) -> Step | None:

@@ -75,6 +75,11 @@ class Sequence:
                     end = span.start if span.start > self.read else span.end
         return end - self.read
 
+    def forks_from(self, first: "Sequence") -> bool:
+        """Say whether it goes on from where ``first`` has read: a choice for the same prompt of the same request."""
+        mine, other = self.order, first.order
+        return mine.pool is None and self.request_id == first.request_id and mine.prompt == other.prompt
+
     @property
     def constrained(self) -> bool:
         """Say whether each draw needs a mask that follows from the token before it."""
