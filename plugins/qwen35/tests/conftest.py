@@ -119,24 +119,21 @@ def as_golden():
 def _published(parameters):
     tensors = {}
     for name, value in parameters.items():
-        path, stack, part = name.rpartition(".mlp.switch_mlp.")
         own = name.removeprefix("model.")
         target = name if own == name else f"model.language_model.{own}"
-        if stack and part == "up_proj.weight":
-            continue
-        if stack:
-            joint = part == "gate_proj.weight"
-            target = target.replace(
-                f".switch_mlp.{part}", ".experts.gate_up_proj" if joint else ".experts.down_proj"
-            )
-            value = (
-                mx.concatenate([value, parameters[f"{path}{stack}up_proj.weight"]], axis=1)
-                if joint
-                else value
-            )
-        elif name.endswith("conv1d.weight"):
-            value = value.swapaxes(1, 2)
-        elif name.endswith("norm.weight") and not name.endswith("linear_attn.norm.weight"):
-            value = value - 1
-        tensors[target] = value
+        path, stack, part = target.rpartition(".mlp.switch_mlp.")
+        match part:
+            case "gate_proj.weight" if stack:
+                up = parameters[name.replace("gate_proj", "up_proj")]
+                tensors[f"{path}.mlp.experts.gate_up_proj"] = mx.concatenate([value, up], axis=1)
+            case "down_proj.weight" if stack:
+                tensors[f"{path}.mlp.experts.down_proj"] = value
+            case "up_proj.weight" if stack:
+                pass  # written with the gate
+            case _ if name.endswith("conv1d.weight"):
+                tensors[target] = value.swapaxes(1, 2)
+            case _ if name.endswith("norm.weight") and not name.endswith("linear_attn.norm.weight"):
+                tensors[target] = value - 1
+            case _:
+                tensors[target] = value
     return tensors
