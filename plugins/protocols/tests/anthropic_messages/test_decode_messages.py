@@ -50,6 +50,18 @@ def test_the_system_prompt_comes_first_a_line_a_block(decode):
         assert len(read(decode, {"role": "user", "content": "hi"}, system=system)) == 1
 
 
+def test_accounts_in_the_system_prompt_do_not_change_the_prompt(decode):
+    prompts = []
+    for change in ("cch=1;", "cch=2;"):
+        system = [
+            text(f"x-anthropic-billing-header: cc_version=2; {change}"),
+            text("You write code.", **MARK),
+        ]
+        prompts.append(read(decode, {"role": "user", "content": "hi"}, system=system))
+    assert prompts[0] == prompts[1]
+    assert prompts[0][0] == Message("system", (Text("You write code."),))
+
+
 def test_a_system_message_may_stand_anywhere(decode):
     told = read(
         decode,

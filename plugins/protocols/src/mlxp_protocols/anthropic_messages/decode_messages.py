@@ -13,6 +13,10 @@ from mlxp_protocols.anthropic_messages import wire
 from mlxp_protocols.anthropic_messages import wire_blocks as blocks
 from mlxp_protocols.anthropic_messages.decode_blocks import LINE, join_texts, read_block
 
+_BILLING = "x-anthropic-billing-header:"
+"""How a block begins that Claude Code puts first: accounts, no words. It is another in every request, so no prompt
+would begin like the one before."""
+
 
 def read_conversation(
     system: str | Sequence[blocks.TextBlock] | None, turns: Sequence[wire.Turn]
@@ -35,7 +39,8 @@ def _system(system: str | Sequence[blocks.TextBlock] | None) -> tuple[Message, .
         case str():
             words = system
         case _:
-            words = LINE.join(block.text for block in system if block.text)
+            told = (block.text for block in system if block.text and not block.text.startswith(_BILLING))
+            words = LINE.join(told)
     return (Message("system", (Text(words),)),) if words else ()
 
 
