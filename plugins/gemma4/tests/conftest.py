@@ -85,11 +85,31 @@ def unified(text):
     }
 
 
+def original(name):
+    """Write the name of a parameter of the eyes as an original checkpoint does."""
+    match name.split(".")[0]:
+        case "input_proj" | "position_embedding_table":
+            return f"model.vision_tower.patch_embedder.{name}"
+        case "layers":
+            return f"model.vision_tower.encoder.{name}"
+        case "std_bias" | "std_scale":
+            return f"model.vision_tower.{name}"
+        case "embedding_projection":
+            return f"model.embed_vision.{name}"
+        case _:
+            return f"model.vision_embedder.{name}"
+
+
 @pytest.fixture(params=sorted(SEEING))
 def seeing(request):
     """The config.json of a small model with eyes, one for each kind."""
     text = {**LEAST, "use_bidirectional_attention": "vision"}
     return {**SEEING[request.param], "text_config": text, "vision_soft_tokens_per_image": 12}
+
+
+@pytest.fixture(scope="session")
+def original_name():
+    return original
 
 
 @pytest.fixture(scope="session")

@@ -33,27 +33,12 @@ OTHERS = [
 ]
 
 
-def spelled(name):
-    """Write a parameter's name as an original checkpoint does."""
-    match name.split(".")[0]:
-        case "input_proj" | "position_embedding_table":
-            return f"model.vision_tower.patch_embedder.{name}"
-        case "layers":
-            return f"model.vision_tower.encoder.{name}"
-        case "std_bias" | "std_scale":
-            return f"model.vision_tower.{name}"
-        case "embedding_projection":
-            return f"model.embed_vision.{name}"
-        case _:
-            return f"model.vision_embedder.{name}"
-
-
 @pytest.mark.parametrize("prefix", ["model.", ""], ids=["original", "converted"])
-def test_every_parameter_has_a_tensor_in_every_spelling(seeing, prefix):
+def test_every_parameter_has_a_tensor_in_every_spelling(seeing, original_name, prefix):
     (tower,) = plugin.mlxp_vision_towers()
     names = parameters(tower.build(read(seeing)))
     assert names
-    assert [rename(prefix + spelled(name).removeprefix("model.")) for name in names] == list(names)
+    assert [rename(prefix + original_name(name).removeprefix("model.")) for name in names] == list(names)
 
 
 @pytest.mark.parametrize("prefix", ["model.", ""])
@@ -69,26 +54,55 @@ def test_the_rest_is_not_of_the_eyes(prefix, name):
     assert rename(prefix + name) is None
 
 
+QUANTIZED = ("_proj.weight", "_proj.linear.weight", "_dense.weight", "_projection.weight")
+
+
 def eyes_of(path):
-    """Return the loaded eyes of a model, by parameter."""
+    """Return the loaded eyes of a model."""
     folder = open_folder(path)
     (family,), (tower,) = plugin.mlxp_model_families(), plugin.mlxp_vision_towers()
     eyes = find_eyes(folder, family, family.config(folder.config), {tower.name: tower})
-    return parameters(load_tower(folder, eyes, dtype="float32"))
+    return load_tower(folder, eyes, dtype="float32")
+
+
+def stored_in(folder):
+    """Return the tensors of a model's only file, read."""
+    stored = dict(mx.load(str(folder / "model.safetensors")))
+    mx.eval(stored)
+    return stored
 
 
 @pytest.mark.parametrize("variant", ["gemma4-e2b", "gemma4-31b", "gemma4-12b-unified-4bit-g32"])
 def test_eyes_may_be_in_a_file_beside_the_checkpoint(tiny_checkpoints, tmp_path, variant):
-    expected = eyes_of(tiny_checkpoints / variant)
+    expected = parameters(eyes_of(tiny_checkpoints / variant))
     folder = shutil.copytree(tiny_checkpoints / variant, tmp_path / variant)
-    stored = dict(mx.load(str(folder / "model.safetensors")))
-    mx.eval(stored)
+    stored = stored_in(folder)
     seeing = {name: value for name, value in stored.items() if rename(name) is not None}
     rest = {name: value for name, value in stored.items() if name not in seeing}
     mx.save_safetensors(str(folder / "model.safetensors"), rest)
     mx.save_safetensors(
         str(folder / SIDECAR), {name.removeprefix("model."): value for name, value in seeing.items()}
     )
-    found = eyes_of(folder)
+    found = parameters(eyes_of(folder))
     assert found.keys() == expected.keys()
     assert all(mx.array_equal(found[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("variant", ["gemma4-e2b-4bit-g32", "gemma4-12b-unified-4bit-g32"])
+def test_eyes_may_be_quantized(tiny_checkpoints, tmp_path, variant):
+    packed, rounded = (
+        shutil.copytree(tiny_checkpoints / variant, tmp_path / kind) for kind in ("packed", "rounded")
+    )
+    parts, values = stored_in(packed), stored_in(packed)
+    matrices = [name for name in parts if rename(name) is not None and name.endswith(QUANTIZED)]
+    assert matrices
+    for name in matrices:
+        quantized = mx.quantize(parts[name].astype(mx.float32), 32, 4)
+        for part, value in zip((".weight", ".scales", ".biases"), quantized, strict=True):
+            parts[name.removesuffix(".weight") + part] = value
+        values[name] = mx.dequantize(*quantized, 32, 4)
+    for folder, tensors in ((packed, parts), (rounded, values)):
+        mx.save_safetensors(str(folder / "model.safetensors"), tensors)
+    pixels = mx.random.randint(0, 256, (96, 144, 3), key=mx.random.key(0)).astype(mx.uint8)
+    features, expected = (eyes_of(folder)(pixels, (1, 2, 3)) for folder in (packed, rounded))
+    assert mx.allclose(features, expected, atol=1e-3)
