@@ -12,7 +12,7 @@ from mlxp_core.plugins import build_registry, load_plugins, load_settings
 from mlxp_core.testing.client import SKETCH, SketchFrontend
 from mlxp_core.testing.engine import HOLD, ScriptedEngine
 from mlxp_core.testing.grammar import check_grammar
-from mlxp_core.types import Finished, GenerateRequest, PluginSettings, Sampling, Started
+from mlxp_core.types import EmbedRequest, Finished, GenerateRequest, PluginSettings, Sampling, Started
 
 LETTERS = [ord("h"), ord("i")]
 
@@ -100,6 +100,37 @@ def test_a_running_request_can_be_cancelled_by_its_id():
             assert isinstance((await read(ticket))[-1], Finished)
             assert engine.cancelled == ["r"]
             assert not desk.cancel("r")
+
+    play(story)
+
+
+def test_a_running_request_is_shown_until_it_ends():
+    async def story():
+        async with desk_with([HOLD]) as (desk, engine):
+            ticket = await desk.generate(request(choices=2), protocol="test")
+            shown = desk.running("r")
+            assert (shown.id, shown.protocol, shown.model) == ("r", "test", "sketch")
+            assert shown.age_s >= 0
+            assert [choice.state for choice in shown.choices] == ["waiting", "waiting"]
+            ticket.cancel()
+            await read(ticket)
+            assert desk.running("r") is None
+
+    play(story)
+
+
+def test_inputs_being_embedded_are_shown_too():
+    async def story():
+        async with desk_with([HOLD]) as (desk, engine):
+            asked = asyncio.create_task(
+                desk.answer(EmbedRequest(id="e", model="", inputs=("a", "b", "a")), protocol="test")
+            )
+            while not engine.holding:
+                await asyncio.sleep(0)
+            assert [choice.state for choice in desk.running("e").choices] == ["waiting", "waiting"]
+            engine.release()
+            await asked
+            assert desk.running("e") is None
 
     play(story)
 

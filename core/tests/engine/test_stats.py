@@ -36,6 +36,23 @@ def test_the_pace_follows_those_that_finished():
     assert totals.pace_s == pytest.approx(8.0, rel=0.01)
 
 
+def test_times_are_summed_and_smoothed_over_those_that_finished():
+    totals = Totals()
+    totals.add(record(took_s=4.0))
+    totals.add(record("cancelled", took_s=100.0))
+    assert (totals.queued_s, totals.prefill_s, totals.decode_s) == (9.0, 2.0, 2.0)
+    assert (totals.ttft_s, totals.tokens_per_s) == (11.0, 2.0)
+    totals.add(record(took_s=2.0))
+    assert 10.0 < totals.ttft_s < 11.0
+    assert 2.0 < totals.tokens_per_s < 4.0
+
+
+def test_what_is_told_has_the_names_of_the_snapshot():
+    totals = Totals()
+    totals.add(record())
+    assert EngineStats(**totals.told()).finished == 1
+
+
 def test_the_board_shows_the_last_snapshot():
     board = StatsBoard()
     assert board.stats.state == "loading"

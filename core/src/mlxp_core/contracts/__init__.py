@@ -24,6 +24,8 @@ from mlxp_core.contracts.formats import (
     ToolParser,
 )
 from mlxp_core.contracts.protocol import (
+    ACCESS,
+    Access,
     Decoded,
     Encoder,
     Endpoint,
@@ -52,6 +54,8 @@ from mlxp_core.contracts.vision import (
 )
 
 __all__ = [
+    "ACCESS",
+    "Access",
     "AttentionCache",
     "CallArguments",
     "CallEnd",

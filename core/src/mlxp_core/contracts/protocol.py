@@ -7,9 +7,18 @@ from msgspec import Struct
 
 from mlxp_core.contracts.services import Services
 from mlxp_core.errors import MlxpError
-from mlxp_core.types import Answer, Event, GenerateRequest, Question, WireRequest, WireResponse
+from mlxp_core.types import Answer, Capability, Event, GenerateRequest, Question, WireRequest, WireResponse
 
 A = TypeVar("A", bound=Answer)
+
+Access = Literal["open", "key", "admin"]
+"""Who may ask: anybody (health checks); whoever has a key, if there are keys; or, without a key, this machine only.
+
+``admin`` is for what touches other people's requests or the server itself.
+"""
+
+ACCESS = "mlxp_access"
+"""The same for a Litestar route of a plugin: ``@post("/x", opt={ACCESS: "admin"})``. What is not said is ``key``."""
 
 
 class Encoder(Protocol):
@@ -50,10 +59,17 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     accepts: type[Struct]
     returns: type[Struct]
     summary: str
+    access: Access = "key"
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """A path answered at once, from what is known; ``answer`` may raise any error of the tree."""
+    """A path answered at once, from what is known.
+
+    Attributes:
+        answer: may raise any error of the tree.
+        raises: those that it does raise, for the OpenAPI document.
+        statuses: further statuses that come with a ``returns``, as 503 of a health check.
+    """
 
     method: Literal["GET", "POST", "DELETE"] = "GET"
     path: str
@@ -61,6 +77,9 @@ class Query(Struct, frozen=True, kw_only=True):
     returns: type[Struct]
     summary: str
     accepts: type[Struct] | None = None
+    access: Access = "key"
+    raises: tuple[type[MlxpError], ...] = ()
+    statuses: tuple[int, ...] = ()
 
 
 class Exchanged(Struct, Generic[A], frozen=True):
@@ -89,14 +108,20 @@ class Exchange(Struct, frozen=True, kw_only=True):
     accepts: type[Struct]
     returns: type[Struct]
     summary: str
+    access: Access = "key"
 
 
 class RequestField(Struct, frozen=True):
-    """What happens to one field of the protocol's requests: honoured, accepted without effect, or refused."""
+    """What happens to one field of the protocol's requests: honoured, accepted without effect, or refused.
+
+    Attributes:
+        needs: what the model must be able to do for it, a field of ``Capabilities``.
+    """
 
     name: str
     treatment: Literal["honoured", "accepted", "refused"]
     note: str = ""
+    needs: Capability | None = None
 
 
 class WireProtocol(Struct, frozen=True, kw_only=True):
@@ -105,9 +130,11 @@ class WireProtocol(Struct, frozen=True, kw_only=True):
     Attributes:
         name: unique, shown to users; the same as its plugin's.
         endpoints: its paths, Litestar-style parameters (``/v1/models/{model_id:str}``).
-        render_error: any error in the protocol's own shape, status included.
+        render_error: any error in the protocol's own shape, status included. Over HTTP the error's headers hold the
+            request's id, as ``x-request-id``.
         fields: the manifest of request fields, shown at ``GET /v1``.
         prefixes: path prefixes whose unknown paths get this protocol's error shape.
+        error: the body that ``render_error`` writes, for the OpenAPI document.
     """
 
     name: str
@@ -115,3 +142,4 @@ class WireProtocol(Struct, frozen=True, kw_only=True):
     render_error: Callable[[MlxpError], WireResponse]
     fields: tuple[RequestField, ...] = ()
     prefixes: tuple[str, ...] = ()
+    error: type[Struct] | None = None

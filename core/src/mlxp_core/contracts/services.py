@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from mlxp_core.types import Answer, Catalogue, EngineStats, Event, GenerateRequest, Question
+from mlxp_core.types import (
+    Answer,
+    Capability,
+    Catalogue,
+    EngineStats,
+    Event,
+    GenerateRequest,
+    Question,
+    RunningRequest,
+)
 
 if TYPE_CHECKING:
     import click
@@ -61,11 +70,20 @@ class PluginReport(Struct, frozen=True, kw_only=True):
 
 
 class ProtocolReport(Struct, frozen=True, kw_only=True):
-    """One protocol as ``GET /v1`` shows it: its paths, and field name -> treatment."""
+    """One protocol as ``GET /v1`` shows it.
+
+    Attributes:
+        paths: each with its method before it.
+        fields: field name -> treatment.
+        notes: field name -> what else there is to know of it; only where there is something.
+        needs: field name -> what the model must be able to do for it.
+    """
 
     name: str
     paths: tuple[str, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    needs: Mapping[str, Capability] = field(default_factory=dict)
 
 
 class Ticket(Protocol):
@@ -81,10 +99,11 @@ class Ticket(Protocol):
 
 
 class Services(Protocol):
-    """The running server."""
+    """The running server; ``started_s`` is when it began, in seconds since 1970."""
 
     settings: Settings
     version: str
+    started_s: float
 
     def catalogue(self) -> Catalogue:
         """Return the models and adapters on offer now."""
@@ -108,6 +127,10 @@ class Services(Protocol):
 
     async def answer(self, question: Question[A]) -> A:
         """Answer a question with one value; raises the errors of the tree. Cancelling the wait cancels the work."""
+        ...
+
+    def running(self, request_id: str) -> RunningRequest | None:
+        """Return how far a request is; ``None`` when none is running under that id."""
         ...
 
     def cancel(self, request_id: str) -> bool:

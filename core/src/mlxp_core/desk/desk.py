@@ -3,10 +3,11 @@
 import asyncio
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -16,8 +17,10 @@ from mlxp_core.desk import capabilities, catalogue, defaults, embedding, prepari
 from mlxp_core.desk.embedding import Embedding
 from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
 from mlxp_core.desk.fetch import Fetcher, P
+from mlxp_core.desk.house import House
 from mlxp_core.desk.preparing import Prepared
 from mlxp_core.desk.questions import answer_text, conversation, with_thinking
+from mlxp_core.desk.reports import report
 from mlxp_core.desk.ticket import Ticket
 from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
 from mlxp_core.types import (
@@ -34,6 +37,7 @@ from mlxp_core.types import (
     ModelInfo,
     Question,
     RenderRequest,
+    RunningRequest,
     ServerSettings,
     TokenizeRequest,
 )
@@ -43,14 +47,6 @@ T = TypeVar("T")
 
 RETRY_AFTER = (("retry-after", "1"),)
 MOST_WORKERS = 4
-
-
-class Running(Protocol):
-    """What can be cancelled by a request's id."""
-
-    def cancel(self) -> None:
-        """Stop as soon as possible."""
-        ...
 
 
 class Desk(Services):
@@ -66,6 +62,8 @@ class Desk(Services):
         aliases: Mapping[str, str] | None = None,
         draw_seed: Callable[[], int] = lambda: secrets.randbits(32),
         fetcher: Fetcher | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         """Open a desk.
 
@@ -77,9 +75,12 @@ class Desk(Services):
             aliases: further names of models.
             draw_seed: where seeds come from when a request has none.
             fetcher: gets images by URL; absent = one for the hosts that the settings allow.
+            clock: seconds that only grow.
+            now: seconds since 1970.
         """
         self.settings = settings
         self.version = __version__
+        self.started_s = now()
         self._engine = engine
         self._frontends = frontends
         self._registry = registry
@@ -88,9 +89,8 @@ class Desk(Services):
         )
         self._draw_seed = draw_seed
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
-        self._tickets: dict[str, Running] = {}
+        self._house = House(clock)
         self._preparing = 0
-        self._ticket_ended = asyncio.Event()
         self._stopping = False
         self._workers = ThreadPoolExecutor(min(MOST_WORKERS, os.cpu_count() or 1), "mlxp-prepare")
         self._generation = settings.section(GenerationSettings)
@@ -111,14 +111,7 @@ class Desk(Services):
 
     def protocols(self) -> tuple[ProtocolReport, ...]:
         """Return every protocol that is on."""
-        return tuple(
-            ProtocolReport(
-                name=protocol.name,
-                paths=tuple(f"{endpoint.method} {endpoint.path}" for endpoint in protocol.endpoints),
-                fields={field.name: field.treatment for field in protocol.fields},
-            )
-            for protocol in self._registry.protocols.values()
-        )
+        return tuple(report(protocol) for protocol in self._registry.protocols.values())
 
     async def generate(self, request: GenerateRequest, *, protocol: str = "") -> Ticket:
         """Check, prepare and queue a request.
@@ -182,21 +175,21 @@ class Desk(Services):
                 raise TypeError(f"nobody answers a {type(question).__name__}")
         return cast("A", given)  # the type that the question names, though no checker can follow that
 
+    def running(self, request_id: str) -> RunningRequest | None:
+        """Return how far a request is; ``None`` when none is running under that id."""
+        return self._house.show(request_id)
+
     def cancel(self, request_id: str) -> bool:
         """Cancel a request by id; false when none is running under it."""
-        ticket = self._tickets.get(request_id)
-        if ticket is not None:
-            ticket.cancel()
-        return ticket is not None
+        return self._house.cancel(request_id)
 
     async def drain(self, grace_s: float) -> None:
         """Take no more requests; give the running ones ``grace_s`` seconds, then cancel them."""
         self._stopping = True
         try:
-            await asyncio.wait_for(self._all_ended(), grace_s)
+            await asyncio.wait_for(self._house.empty(), grace_s)
         except TimeoutError:
-            for ticket in list(self._tickets.values()):
-                ticket.cancel()
+            self._house.cancel_all()
 
     def start(self, post: Callable[[Callable[[], None]], object]) -> None:
         """Start the engine; ``post`` runs a function on the event-loop thread."""
@@ -215,7 +208,7 @@ class Desk(Services):
             raise Busy(
                 f"{self._preparing} requests are being prepared already; try again", headers=RETRY_AFTER
             )
-        if request_id in self._tickets:
+        if request_id in self._house:
             raise BadRequest(
                 f"a request with the id {request_id!r} is running; ids must be unique", param="id"
             )
@@ -249,32 +242,23 @@ class Desk(Services):
         lot = await self._on_worker(lambda: embedding.prepare(question, frontend, protocol=protocol))
         self._check_open(question.id)
         running = Embedding(lot, self._engine, frontend, abreast=self._engine_settings.batch)
-        self._tickets[question.id] = running
+        self._house.enter(question.id, running, model=model.id, protocol=protocol)
         try:
             return await running.answer(question.dimensions)
         finally:
-            self._forget(question.id)
+            self._house.leave(question.id)
 
     def _submit(self, request: GenerateRequest, prepared: list[Prepared], protocol: str) -> Ticket:
         ticket = Ticket(
             request.id,
             len(prepared) * request.choices,
             leave=lambda: self._engine.cancel(request.id),
-            close=lambda: self._forget(request.id),
+            close=lambda: self._house.leave(request.id),
         )
-        self._tickets[request.id] = ticket
+        self._house.enter(request.id, ticket, model=prepared[0].request.model, protocol=protocol)
         try:
             self._engine.submit(preparing.orders(prepared, protocol=protocol, sink=ticket.take))
         except MlxpError:
-            self._forget(request.id)
+            self._house.leave(request.id)
             raise
         return ticket
-
-    def _forget(self, request_id: str) -> None:
-        del self._tickets[request_id]
-        self._ticket_ended.set()
-
-    async def _all_ended(self) -> None:
-        while self._tickets:
-            self._ticket_ended.clear()
-            await self._ticket_ended.wait()

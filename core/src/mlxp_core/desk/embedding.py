@@ -9,9 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mlxp_core.desk.faces import EngineFace, FrontendFace
+from mlxp_core.desk.progress import after, progress
 from mlxp_core.engine import Order, Pool
 from mlxp_core.errors import BadRequest, Busy, ContextOverflow, MlxpError, Unavailable, of_code
 from mlxp_core.types import (
+    ChoiceProgress,
     Embedded,
     EmbedRequest,
     Event,
@@ -125,6 +127,7 @@ class Embedding:
         self._abreast = abreast
         self._to_do = deque(range(len(lot.orders)))
         self._inside = 0
+        self._states = list(progress((), len(lot.orders)))
         self._vectors: dict[int, Vector] = {}  # filled by the engine thread, each before its last event
         self._read: dict[int, int] = {}  # tokens, by order
         self._fault: MlxpError | None = None
@@ -155,6 +158,10 @@ class Embedding:
             tokens=sum(self._read[place] for place in self._lot.places),
         )
 
+    def progress(self) -> tuple[ChoiceProgress, ...]:
+        """Return how far each of its inputs is; equal ones are one."""
+        return tuple(self._states)
+
     def cancel(self) -> None:
         """Stop as soon as possible."""
         if not self._engine.cancel(self._lot.orders[0].request.id):
@@ -184,6 +191,7 @@ class Embedding:
     def _hear(self, place: int) -> Callable[[list[Event]], None]:
         def hear(events: list[Event]) -> None:
             for event in events:
+                self._states[place] = after(self._states[place], event)
                 match event:
                     case Finished(reason="cancelled"):
                         self._inside -= 1

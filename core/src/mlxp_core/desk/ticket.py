@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Self
 
-from mlxp_core.types import Event, Failed, Finished
+from mlxp_core.desk.progress import progress
+from mlxp_core.types import ChoiceProgress, Event, Failed, Finished
 
 
 class Ticket:
@@ -38,6 +39,7 @@ class Ticket:
         """
         self.id = request_id
         self.ended = False
+        self._choices = choices
         self._open = choices
         self._leave = leave
         self._close = close
@@ -72,6 +74,10 @@ class Ticket:
             while not listener.done:
                 for event in await listener.more():
                     yield event
+
+    def progress(self) -> tuple[ChoiceProgress, ...]:
+        """Return how far each choice is."""
+        return progress(self._said, self._choices)
 
     def cancel(self) -> None:
         """Stop as soon as possible; the events still end with ``Finished("cancelled")``."""

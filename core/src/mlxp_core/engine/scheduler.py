@@ -274,7 +274,6 @@ class Scheduler:
 
     def snapshot(self, state: str | None = None, fault: str | None = None) -> EngineStats:
         """Return the numbers of this moment."""
-        totals = self._totals
         return EngineStats(
             state=state or self._state(),
             fault=fault,
@@ -282,14 +281,7 @@ class Scheduler:
             prefilling=len(self._prefilling),
             running=len(self._running),
             cache_bytes=self._cache_bytes,
-            steps=totals.steps,
-            prompt_tokens=totals.prompt_tokens,
-            completion_tokens=totals.completion_tokens,
-            finished=totals.finished,
-            failed=totals.failed,
-            cancelled=totals.cancelled,
-            host_s=totals.host_s,
-            pace_s=totals.pace_s,
+            **self._totals.told(),
         )
 
     def _state(self) -> str:

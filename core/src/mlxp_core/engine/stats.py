@@ -1,15 +1,16 @@
 """The snapshot that others may read, and the sums it is made of."""
 
 from threading import Event
+from typing import Any
 
 from mlxp_core.errors import MlxpError
-from mlxp_core.types import EngineStats, RequestRecord
+from mlxp_core.types import EngineStats, RequestRecord, Timing
 
-_INERTIA = 0.8  # weight of the past in the smoothed time of a choice
+_INERTIA = 0.8  # weight of the past in what is smoothed
 
 
 class Totals:
-    """Sums since the start."""
+    """Sums since the start, and what is smoothed; each called as in ``EngineStats``."""
 
     def __init__(self) -> None:
         """Start at zero."""
@@ -20,7 +21,12 @@ class Totals:
         self.finished = 0
         self.failed = 0
         self.cancelled = 0
+        self.queued_s = 0.0
+        self.prefill_s = 0.0
+        self.decode_s = 0.0
         self.pace_s = 0.0
+        self.ttft_s = 0.0
+        self.tokens_per_s = 0.0
 
     def add(self, record: RequestRecord) -> None:
         """Count a choice that ended, once and in one of three columns."""
@@ -32,8 +38,25 @@ class Totals:
             self.cancelled += 1
         else:
             self.finished += 1
-            took_s = record.timing.prefill_s + record.timing.decode_s
-            self.pace_s = _INERTIA * self.pace_s + (1 - _INERTIA) * took_s if self.pace_s else took_s
+            self._time(record.timing, record.usage.completion)
+
+    def told(self) -> dict[str, Any]:
+        """Return all of them by name."""
+        return dict(vars(self))
+
+    def _time(self, timing: Timing, tokens: int) -> None:
+        """Take in the times of a choice that finished with so many tokens."""
+        self.queued_s += timing.queued_s
+        self.prefill_s += timing.prefill_s
+        self.decode_s += timing.decode_s
+        self.pace_s = _smoothed(self.pace_s, timing.prefill_s + timing.decode_s)
+        self.ttft_s = _smoothed(self.ttft_s, timing.queued_s + timing.prefill_s)
+        if tokens > 1 and timing.decode_s > 0:
+            self.tokens_per_s = _smoothed(self.tokens_per_s, (tokens - 1) / timing.decode_s)
+
+
+def _smoothed(so_far: float, new: float) -> float:
+    return _INERTIA * so_far + (1 - _INERTIA) * new if so_far else new
 
 
 class StatsBoard:

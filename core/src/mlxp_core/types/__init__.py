@@ -19,7 +19,15 @@ from mlxp_core.types.events import (
     TokenScore,
 )
 from mlxp_core.types.memory import Budget, Need, Verdict
-from mlxp_core.types.model import AdapterInfo, Capabilities, Catalogue, GenerationDefaults, ModelInfo, Pooling
+from mlxp_core.types.model import (
+    AdapterInfo,
+    Capabilities,
+    Capability,
+    Catalogue,
+    GenerationDefaults,
+    ModelInfo,
+    Pooling,
+)
 from mlxp_core.types.question import (
     Answer,
     Counted,
@@ -34,7 +42,14 @@ from mlxp_core.types.question import (
     Tokenized,
     TokenizeRequest,
 )
-from mlxp_core.types.records import EngineStats, RequestRecord, Timing, Usage
+from mlxp_core.types.records import (
+    ChoiceProgress,
+    EngineStats,
+    RequestRecord,
+    RunningRequest,
+    Timing,
+    Usage,
+)
 from mlxp_core.types.request import GenerateRequest, OutputShape, PromptSource, Sampling, ToolChoice, ToolSpec
 from mlxp_core.types.settings import EngineSettings, GenerationSettings, PluginSettings, ServerSettings
 from mlxp_core.types.wire import WireRequest, WireResponse
@@ -49,7 +64,9 @@ __all__ = [
     "CallDone",
     "CallStarted",
     "Capabilities",
+    "Capability",
     "Catalogue",
+    "ChoiceProgress",
     "CountRequest",
     "Counted",
     "DetokenizeRequest",
@@ -83,6 +100,7 @@ __all__ = [
     "RequestRecord",
     "Result",
     "Role",
+    "RunningRequest",
     "Sampling",
     "Scored",
     "ServerSettings",

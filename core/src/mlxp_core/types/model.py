@@ -6,9 +6,12 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-
 Pooling = Literal["last", "mean", "weighted_mean"]
 """How the hidden states of a text become its vector: the last one, their mean, or the mean weighted by position."""
+
+
+Capability = Literal["chat", "tools", "thinking", "vision", "embeddings"]
+"""The name of one field of ``Capabilities``."""
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):

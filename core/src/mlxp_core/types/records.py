@@ -1,5 +1,7 @@
 """What was used and how long it took; for clients, observers and statistics."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 
@@ -55,7 +57,10 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         prompt_tokens, completion_tokens: totals since the start.
         finished, failed, cancelled: choices since the start.
         host_s: seconds between device steps that the host needed, in all.
+        queued_s, prefill_s, decode_s: seconds that the choices that finished spent so, in all.
         pace_s: seconds a choice holds its row, smoothed over those that finished; 0 until one has.
+        ttft_s: seconds from the submission of a choice to its first token, smoothed likewise.
+        tokens_per_s: speed of one choice after its first token, smoothed likewise.
     """
 
     state: str = "loading"
@@ -71,4 +76,41 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     failed: int = 0
     cancelled: int = 0
     host_s: float = 0.0
+    queued_s: float = 0.0
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
     pace_s: float = 0.0
+    ttft_s: float = 0.0
+    tokens_per_s: float = 0.0
+
+
+class ChoiceProgress(Struct, frozen=True, kw_only=True):
+    """How far one choice is.
+
+    Attributes:
+        state: ``waiting`` for a row, ``prefilling`` (its prompt is being read), ``generating`` or ``ended``.
+        prompt: tokens of the prompt; 0 until they are being read.
+        read: how many of them are read, cached ones included.
+    """
+
+    choice: int
+    state: Literal["waiting", "prefilling", "generating", "ended"] = "waiting"
+    prompt: int = 0
+    read: int = 0
+
+
+class RunningRequest(Struct, frozen=True, kw_only=True):
+    """A request that the engine has and that has not ended.
+
+    Attributes:
+        protocol: the API surface that asked; empty if a plugin did.
+        model: id of the model.
+        age_s: seconds since it was handed to the engine.
+        choices: its answers; for embeddings, its inputs.
+    """
+
+    id: str
+    protocol: str
+    model: str
+    age_s: float
+    choices: tuple[ChoiceProgress, ...]
