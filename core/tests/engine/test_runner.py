@@ -185,6 +185,24 @@ def test_a_row_says_what_network_and_sampler_say_without_an_engine(house, orders
     assert text(asked) == "".join(f"{token} " for token in said if token)
 
 
+@pytest.mark.parametrize("chunk", [2, 100])
+def test_padding_rows_of_the_head_are_never_drawn(network, clocks, orders, chunk):
+    padded = replace(network, used=9)
+    hot = Sampling(temperature=5.0, seed=3)
+    one = orders("one", prompt=range(1, 6), max_tokens=40, sampling=hot, choices=2)
+    other = orders("other", prompt=range(4, 9), max_tokens=40, sampling=hot, top_scores=20)
+    House(padded, clocks(), prefill_chunk=chunk).run_dry(*submit(one, other))
+    said = [
+        int(word)
+        for asked, choice in ((one, 0), (one, 1), (other, 0))
+        for word in text(asked, choice).split()
+    ]
+    assert set(said) <= set(range(1, 9))
+    assert len(set(said)) > 4
+    scored = {entry.token for event in other.heard if isinstance(event, Scored) for entry in event.top}
+    assert scored <= set(range(9))
+
+
 @settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 1000),

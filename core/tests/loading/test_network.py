@@ -81,6 +81,8 @@ class TestPlain:
         assert network.vocabulary == 384
         assert network.weight_bytes == sum(value.nbytes for value in parameters(network).values())
         assert logits(network).shape == (1, 3, 384)
+        assert network.used is None
+        assert load(folder, pair, used=300).used == 300
 
     def test_the_policy_stores_what_the_network_computes(self, folder, pair):
         for dtype in ("float32", "float16"):

@@ -105,6 +105,14 @@ class TestTokens:
         assert tokenizer.token_bytes(383) == b""
         assert tokenizer.decode([383]) == ""
 
+    def test_the_ids_in_use_end_where_padding_rows_begin(self, tokenizer):
+        known = [token for token in range(tokenizer.size) if tokenizer.decode([token])]
+        assert known[-1] < tokenizer.used < tokenizer.size
+        assert all(tokenizer.token_text(token) == "" for token in range(tokenizer.used, tokenizer.size))
+        assert opened(spelled()).used == 264
+        assert opened(spelled(), size=300).used == 264
+        assert opened(spelled(), size=100).used == 100
+
     @pytest.mark.parametrize("token", [-1, 384, 10**9])
     def test_ids_out_of_range_stand_for_nothing(self, tokenizer, token):
         assert tokenizer.token_bytes(token) == b""

@@ -75,6 +75,7 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
             family=family,
             config=config,
             eyes=frontend.eyes,
+            used=frontend.tokenizer.used,
             dtype=running.dtype,
             progress=told,
         )

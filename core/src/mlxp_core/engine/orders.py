@@ -80,6 +80,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         family: who claims it.
         config: what the family made of its config.json.
         eyes: its vision tower, loaded with the first image; ``None`` = it does not see.
+        used: ids from this one on are no tokens and never drawn (``Tokenizer.used``); ``None`` = all are.
         dtype: type of the weights, as in ``EngineSettings.dtype``.
         progress: told (done, total) bytes or tensors while loading, on the engine thread.
     """
@@ -88,6 +89,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     family: ModelFamily
     config: FamilyConfig
     eyes: Eyes | None = None
+    used: int | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     progress: Callable[[int, int], object] | None = None
 

@@ -189,6 +189,7 @@ class BatchRunner:
             vocabulary=network.vocabulary,
             top_scores=sequence.order.request.top_scores,
             stages=self._stages,
+            limit=network.used,
         )
         row = Batch(network, sequence, cache, sampler)
         self._unread.append(row.draw(logits, masks))

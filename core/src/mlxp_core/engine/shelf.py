@@ -13,7 +13,9 @@ Load = Callable[[LoadPlan, Callable[[int, int], None]], Network]
 
 def load_plan(plan: LoadPlan, progress: Callable[[int, int], None]) -> Network:
     """Carry out a plan."""
-    return load_network(plan.folder, plan.family, plan.config, dtype=plan.dtype, progress=progress)
+    return load_network(
+        plan.folder, plan.family, plan.config, dtype=plan.dtype, used=plan.used, progress=progress
+    )
 
 
 class Shelf:

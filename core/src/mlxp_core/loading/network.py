@@ -32,6 +32,7 @@ class Network(Struct, frozen=True, eq=False):
         model: the network; an ``mlx.nn.Module``.
         policy: makes its caches.
         vocabulary: number of logits.
+        used: those from this one on are no tokens and never drawn: padding rows of the head; ``None`` = all are.
         weight_bytes: bytes of its parameters as they are in memory.
     """
 
@@ -39,6 +40,7 @@ class Network(Struct, frozen=True, eq=False):
     policy: KVPolicy
     vocabulary: int
     weight_bytes: int
+    used: int | None = None
 
 
 @runtime_checkable
@@ -58,6 +60,7 @@ def load_network(
     config: FamilyConfig,
     *,
     dtype: WeightDtype = "auto",
+    used: int | None = None,
     progress: Progress | None = None,
 ) -> Network:
     """Build a family's network and read its weights.
@@ -67,6 +70,7 @@ def load_network(
         family: which claims it.
         config: as the family read it.
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
+        used: ids from this one on are no tokens (``Tokenizer.used``); ``None`` = all are.
         progress: told after every slice; what it raises ends the loading.
 
     Raises:
@@ -85,6 +89,7 @@ def load_network(
         model=model,
         policy=PlainPolicy(embedded.dtype),
         vocabulary=model.logits(embedded).shape[-1],
+        used=used,
         weight_bytes=total,
     )
 

@@ -32,6 +32,7 @@ class Tokenizer:
 
     Attributes:
         size: number of logits of the model, padding rows included.
+        used: ids from this one on are no tokens: padding rows of the head, which must not be drawn.
         end_tokens: tokens that end a turn.
         special_tokens: id -> text of the tokens that are no text themselves.
         added_tokens: id -> text of all tokens that are cut out of the text first; the special ones are among them.
@@ -69,6 +70,7 @@ class Tokenizer:
         }
         known = self._inner.get_vocab_size(with_added_tokens=True)
         self.size = max(size, 1) if size is not None else known
+        self.used = _used(self._inner, self.size)
         self.end_tokens = end_tokens
         self.begin = self.token_id(begin) if begin is not None else None
         self._begins = begins and self.begin is not None
@@ -145,6 +147,13 @@ def read_parts(path: Path) -> TokenizerParts:
         return msgspec.json.decode(path.read_bytes(), type=TokenizerParts)
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ModelFolderError(f"{path.parent.name}: {path.name} cannot be read: {error}") from error
+
+
+def _used(inner: tokenizers.Tokenizer, size: int) -> int:
+    """Return one more than the highest id below ``size`` that is a token; ``size`` itself where none is."""
+    return next(
+        (token + 1 for token in range(size - 1, -1, -1) if inner.id_to_token(token) is not None), size
+    )
 
 
 def _open(text: bytes) -> tuple[tokenizers.Tokenizer, TokenizerParts]:

@@ -48,5 +48,12 @@ def _halves(path: Path, registry: Registry, settings: EngineSettings) -> tuple[F
     folder = open_folder(path)
     family, config = choose_family(folder, registry.families)
     frontend = load_frontend(folder, registry)
-    plan = LoadPlan(folder=folder, family=family, config=config, eyes=frontend.eyes, dtype=settings.dtype)
+    plan = LoadPlan(
+        folder=folder,
+        family=family,
+        config=config,
+        eyes=frontend.eyes,
+        used=frontend.tokenizer.used,
+        dtype=settings.dtype,
+    )
     return frontend, plan
