@@ -106,7 +106,7 @@ def test_a_running_request_can_be_cancelled_by_its_id():
 
 def test_a_running_request_is_shown_until_it_ends():
     async def story():
-        async with desk_with([HOLD]) as (desk, engine):
+        async with desk_with([HOLD]) as (desk, _):
             ticket = await desk.generate(request(choices=2), protocol="test")
             shown = desk.running("r")
             assert (shown.id, shown.protocol, shown.model) == ("r", "test", "sketch")
@@ -125,7 +125,7 @@ def test_inputs_being_embedded_are_shown_too():
             asked = asyncio.create_task(
                 desk.answer(EmbedRequest(id="e", model="", inputs=("a", "b", "a")), protocol="test")
             )
-            while not engine.holding:
+            while not engine.holding:  # noqa: ASYNC110  # its turns are the loop's own
                 await asyncio.sleep(0)
             assert [choice.state for choice in desk.running("e").choices] == ["waiting", "waiting"]
             engine.release()
