@@ -168,6 +168,7 @@ def test_every_answer_has_a_request_id_the_clients_own_if_decent(talk):
         for path in ("/health", "/t/nothing", "/nowhere"):
             assert served.client.get(path).headers["x-request-id"].startswith("req_")
             own = served.client.get(path, headers={"x-request-id": "mine-1"})
-            assert own.headers["x-request-id"] == "mine-1"
+            assert own.headers["x-request-id"] == own.headers["request-id"] == "mine-1"
+            assert own.headers.get_list("x-request-id") == ["mine-1"]
         long = served.client.get("/health", headers={"x-request-id": "x" * 300})
         assert long.headers["x-request-id"].startswith("req_")

@@ -25,7 +25,7 @@ from mlxp_core.errors import (
     TooLarge,
     Unauthorized,
 )
-from mlxp_core.server.request_id import HttpRequest, request_id
+from mlxp_core.server.request_id import HEADER, HttpRequest, request_id
 from mlxp_core.types import Failed, WireResponse
 
 log = logging.getLogger("mlxp.server")
@@ -86,6 +86,10 @@ def exception_handlers(shapes: Shapes, body_limit_bytes: int) -> Handlers:
         if isinstance(error, ClientLeft):
             return Response(b"", status_code=CLIENT_LEFT, media_type="text/plain")
         ours = _ours(error, request, body_limit_bytes)
+        ours.headers = (
+            (HEADER, request_id(request.scope)),
+            *ours.headers,
+        )  # a protocol may tell it in the body
         return respond(shapes.render(request.url.path, ours))
 
     return {MlxpError: handle, HTTPException: handle, Exception: handle}

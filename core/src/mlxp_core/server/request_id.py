@@ -12,6 +12,9 @@ HttpRequest = Request[Any, Any, Any]
 """A request; its user, auth and state are not ours."""
 
 HEADER = "x-request-id"
+SHOWN_AS = (HEADER, "request-id")
+"""Names under which clients look for the id of an answer."""
+
 STATE_KEY = "mlxp_request_id"
 DECENT = re.compile(rb"[\x21-\x7e]{1,128}")
 
@@ -27,7 +30,9 @@ def request_id(scope: Scope) -> str:
 async def show_request_id(message: Message, scope: Scope) -> None:
     """Put the id on every response; a hook before each message is sent."""
     if message["type"] == "http.response.start":
-        MutableScopeHeaders.from_message(message)[HEADER] = request_id(scope)
+        headers = MutableScopeHeaders.from_message(message)
+        for name in SHOWN_AS:
+            headers[name] = request_id(scope)
 
 
 def _sent(scope: Scope) -> str | None:
