@@ -67,6 +67,4 @@ def _body(message: str, status: int, request_id: str | None) -> ErrorBody:
 
 
 def _response(body: ErrorBody, status: int, headers: dict[str, str]) -> WireResponse:
-    """Return the response; its id stands also in the header that the official clients read."""
-    named = {} if body.request_id is None else {"request-id": body.request_id}
-    return WireResponse(body=msgspec.json.encode(body), status=status, headers={**headers, **named})
+    return WireResponse(body=msgspec.json.encode(body), status=status, headers=headers)
