@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 
 import pytest
 
+PLUGINS = sorted(point.value for point in entry_points(group="mlxp") if "mlxp_protocols" in point.value)
 IMPURE = {"asyncio", "litestar", "mlx", "socket", "uvicorn"}
 
 
-@pytest.mark.parametrize("plugin", ["mlxp_protocols.openai_chat.plugin", "mlxp_protocols.native.plugin"])
+@pytest.mark.parametrize("plugin", PLUGINS)
 def test_loading_a_plugin_loads_nothing_impure(plugin):
     command = f"import sys, {plugin}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)

@@ -1,0 +1,25 @@
+"""No field of the official client is without a treatment."""
+
+import inspect
+from typing import get_type_hints
+
+from openai.resources.completions import Completions
+from openai.types import completion_create_params
+
+from mlxp_protocols.openai_completions.fields import FIELDS
+
+TREATMENTS = {field.name: field.treatment for field in FIELDS}
+TRANSPORT = {"self", "extra_headers", "extra_query", "extra_body", "timeout"}
+
+
+def test_every_parameter_of_the_official_client_is_classified():
+    taken = set(inspect.signature(Completions.create).parameters) - TRANSPORT
+    described = set(get_type_hints(completion_create_params.CompletionCreateParamsStreaming))
+    assert taken
+    assert (taken | described) <= set(TREATMENTS)
+
+
+def test_extensions_are_marked_as_such():
+    official = set(inspect.signature(Completions.create).parameters)
+    ours = {field.name for field in FIELDS if field.name not in official}
+    assert ours == {field.name for field in FIELDS if field.note.startswith("extension")}
