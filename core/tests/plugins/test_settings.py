@@ -198,3 +198,10 @@ def test_the_sections_of_absent_plugins_are_passed_over_everywhere(file):
     path = file("[lab]\njobs = 3")
     store = load_settings(path, {"MLXP_LAB_JOBS": "4"}, {}, absent=frozenset({"lab"}))
     assert store.section(EngineSettings) == EngineSettings()
+
+
+@pytest.mark.parametrize("text", ["one,two\n", "one\ntwo\n", "one, \r\n two"])
+def test_a_list_in_a_file_has_an_entry_a_line_or_commas(file, text):
+    path = file('[server]\napi_keys = { file = "keys.txt" }\n')
+    path.with_name("keys.txt").write_text(text, newline="")
+    assert load_settings(path, {}, {}).section(ServerSettings).api_keys == ("one", "two")

@@ -127,7 +127,9 @@ LINES = WireProtocol(
 )
 STATE = WireProtocol(
     name="state",
-    endpoints=(Query(path="/health", answer=health, returns=EngineStats, summary="How it is"),),
+    endpoints=(
+        Query(path="/health", answer=health, returns=EngineStats, summary="How it is", access="open"),
+    ),
     render_error=error_shape("state"),
 )
 
@@ -162,7 +164,7 @@ def talk():
     """Serve a script: yields the server and the talk."""
 
     @contextmanager
-    def begin(script, **more):
+    def begin(script, *, more=(), **kept):
         told = Talk(script)
 
         class Watching:
@@ -170,7 +172,7 @@ def talk():
             def mlxp_request_finished(self, record):
                 told.mlxp_request_finished(record)
 
-        with serve([LINES, STATE], told.script, plugins=[("watching", Watching())], **more) as served:
+        with serve([LINES, STATE], told.script, plugins=[("watching", Watching()), *more], **kept) as served:
             yield served, told
 
     return begin

@@ -1,6 +1,7 @@
 """mlxp.toml < ``MLXP_*`` < flags, decoded into typed sections; every value remembers where it came from."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ CORE_SECTIONS: Mapping[str, type[Struct]] = {
 }
 
 _DEFAULT = Source("default")
+_BETWEEN = re.compile(r"[,\n]")
 _LISTS = (
     inspect.ListType,
     inspect.VarTupleType,
@@ -157,7 +159,7 @@ def _value(key: str, kind: Any, given: Given) -> Any:
 
 
 def _parsed(text: str, kind: Any) -> object:
-    """Read text as JSON where a table or ``[`` calls for it, split lists at commas, leave the rest to msgspec."""
+    """Read text as JSON where a table or ``[`` calls for it, split lists at commas and line ends, leave the rest."""
     shape = inspect.type_info(kind)
     kinds = shape.types if isinstance(shape, inspect.UnionType) else (shape,)
     if any(isinstance(each, _TABLES) for each in kinds):
@@ -165,7 +167,7 @@ def _parsed(text: str, kind: Any) -> object:
     if any(isinstance(each, _LISTS) for each in kinds):
         if text.lstrip().startswith("["):
             return json.loads(text)
-        return [word.strip() for word in text.split(",") if word.strip()]
+        return [word.strip() for word in _BETWEEN.split(text) if word.strip()]
     return text
 
 

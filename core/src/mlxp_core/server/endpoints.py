@@ -10,7 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Method
 from msgspec.structs import replace
 
-from mlxp_core.contracts import Decoded, Endpoint, Exchange, Exchanged, Query, WireProtocol
+from mlxp_core.contracts import ACCESS, Decoded, Endpoint, Exchange, Exchanged, Query, WireProtocol
 from mlxp_core.desk import Desk
 from mlxp_core.errors import BadRequest
 from mlxp_core.server.errors import ClientLeft, respond
@@ -42,9 +42,13 @@ def _route(
             handler = _exchanging(protocol, endpoint, desk, settings)
         case Query():
             handler = _answering(endpoint, desk)
-    return HTTPRouteHandler(endpoint.path, http_method=methods, status_code=200, include_in_schema=False)(
-        handler
-    )
+    return HTTPRouteHandler(
+        endpoint.path,
+        http_method=methods,
+        status_code=200,
+        include_in_schema=False,
+        opt={ACCESS: endpoint.access},
+    )(handler)
 
 
 def _answering(query: Query, desk: Desk) -> Handler:

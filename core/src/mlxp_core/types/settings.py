@@ -16,8 +16,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         grace_s: how long running requests may go on after a stop signal.
         strict: refuse unknown request fields instead of warning.
         api_keys: when not empty, every request but a health check must carry one of them.
-        allowed_hosts: further names that the ``Host`` header may carry while a loopback address is bound.
-        cors_origins: origins of web pages that may call this server, such as ``http://localhost:3000``.
+        allowed_hosts: further names for this server in ``Host`` headers; with a key and a public address any will do.
+        cors_origins: origins of web pages that may call this server, such as ``http://localhost:3000``; ``*`` = all.
         insecure_public: allow an address that others can reach without an API key.
         image_hosts: hosts that images may be fetched from; ``*.example.org`` = those below it, ``*`` = all public ones.
     """
