@@ -23,6 +23,9 @@ from mlxp_protocols.openai_responses.wire import ABSENT
 _SHAPES: Mapping[str, type[Struct]] = {
     str(shape.__struct_config__.tag): shape for shape in (*get_args(wire.Item), wire.ItemReference)
 }
+KINDS = frozenset(_SHAPES)
+"""What is read; every other kind is passed over."""
+
 _INFO = {kind: inspect.type_info(shape) for kind, shape in _SHAPES.items()}
 
 
@@ -53,7 +56,7 @@ def read_item(raw: Raw, place: str) -> Read:
             kind = kind_of(given, place)
         case _:
             raise BadRequest(f"{place}: expected an object, such as a message", param=place)
-    if kind not in _SHAPES:
+    if kind not in KINDS:
         return Read(None, (f"{place} ({kind})",))
     item = read_value(raw, _SHAPES[kind], place)
     unknown = unknown_fields(given, _INFO[kind], ())
@@ -149,7 +152,7 @@ def _call(
     place: str,
 ) -> Call:
     """Return a call; those of built-in tools become calls of a function of the tool's name."""
-    call_id = item.call_id or item.id or ""
+    call_id = item.call_id or ""
     match item:
         case wire.FunctionCall(name=name, namespace=namespace, arguments=arguments):
             return Call(call_id, offered_name(name, namespace), json_text(arguments, f"{place}.arguments"))
@@ -175,8 +178,10 @@ def _result(
     | wire.ComputerCallOutput,
     place: str,
 ) -> Result:
-    call_id, where = item.call_id or item.id or "", f"{place}.output"
+    call_id, where = item.call_id or "", f"{place}.output"
     match item:
+        case wire.LocalShellCallOutput(output=output, id=named):
+            return Result(call_id or named, content.result(output, where))
         case wire.ComputerCallOutput(output=seen):
             return Result(call_id, content.screenshot(seen, where))
         case wire.ApplyPatchCallOutput(output=output, status=status):
@@ -188,15 +193,14 @@ def _result(
 
 def _remote(item: wire.McpCall, place: str) -> Sequence[Message]:
     """Return a remote call and, where it came back, its answer."""
-    call_id = item.id or ""
-    called = _said(Call(call_id, item.name, json_text(item.arguments, f"{place}.arguments")))
+    called = _said(Call(item.id, item.name, json_text(item.arguments, f"{place}.arguments")))
     failed = item.error != ABSENT
     if failed:
         parts = content.result(item.error, f"{place}.error")
-        return [called, Message("tool", (Result(call_id, parts, failed=True),))]
+        return [called, Message("tool", (Result(item.id, parts, failed=True),))]
     if item.output is None:
         return [called]
-    return [called, Message("tool", (Result(call_id, (Text(item.output),)),))]
+    return [called, Message("tool", (Result(item.id, (Text(item.output),)),))]
 
 
 def _json(value: object) -> str:

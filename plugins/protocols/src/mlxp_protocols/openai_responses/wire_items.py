@@ -156,10 +156,10 @@ class LocalShellCall(Struct, frozen=True, tag_field="type", tag="local_shell_cal
 
 
 class LocalShellCallOutput(Struct, frozen=True, tag_field="type", tag="local_shell_call_output"):
-    """What the command printed; some clients name the call by ``call_id``, others by ``id``."""
+    """What the command printed; ``id`` is the call's, unless there is a ``call_id``."""
 
+    id: str
     output: Raw = ABSENT
-    id: str | None = None
     call_id: str | None = None
     status: str | None = None
 
@@ -244,11 +244,11 @@ class ComputerCallOutput(Struct, frozen=True, tag_field="type", tag="computer_ca
 class McpCall(Struct, frozen=True, tag_field="type", tag="mcp_call"):
     """A call of a remote tool together with its answer."""
 
+    id: str
     name: str
     arguments: Raw = ABSENT
     output: str | None = None
     error: Raw = ABSENT
-    id: str | None = None
     server_label: str | None = None
     approval_request_id: str | None = None
     status: str | None = None
