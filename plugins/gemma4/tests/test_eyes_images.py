@@ -5,7 +5,7 @@ from math import isqrt
 
 import mlx.core as mx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -133,6 +133,7 @@ def test_an_image_stands_between_its_marks():
     assert eyes.placeholder == "<|image|>"
 
 
+@settings(deadline=None)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 5))
 def test_squares_are_cut_row_by_row(rows, columns, side):
     image = mx.random.randint(0, 256, (rows * side, columns * side, 3), key=mx.random.key(7)).astype(mx.uint8)

@@ -163,7 +163,7 @@ def test_features_have_the_type_of_the_weights(seeing):
     assert mx.allclose(rounded.astype(mx.float32), exact, atol=0.3)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2), st.integers(0, 3))
 def test_scores_depend_on_where_patches_are_from_each_other(row, column, other_row, other_column):
     grid, theta = (6, 8), 100.0
