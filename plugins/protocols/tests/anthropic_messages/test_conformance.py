@@ -4,14 +4,15 @@ import json
 from typing import ClassVar
 
 import pytest
-from anthropic.types import Message, RawMessageStreamEvent
+from anthropic.types import Message, MessageTokensCount, RawMessageStreamEvent
 from anthropic.types.shared import ErrorResponse
 from pydantic import TypeAdapter
 
+from mlxp_core.testing.exchange import ExchangeSuite
 from mlxp_core.testing.plugin import PluginSuite
 from mlxp_core.testing.protocol import ProtocolSuite, read_sse
 from mlxp_core.testing.replies import Answer, Reply
-from mlxp_core.types import Usage
+from mlxp_core.types import Counted, CountRequest, Usage
 from mlxp_protocols.anthropic_messages import plugin as module
 
 REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "calls"}
@@ -141,6 +142,29 @@ class TestMessages(ProtocolSuite):
 
     def read_back(self, said, *, stream):
         return read_stream(said) if stream else read_whole(said)
+
+
+class TestCountTokens(ExchangeSuite):
+    path = "/v1/messages/count_tokens"
+    asks = CountRequest
+    required = frozenset({"messages"})
+    statuses: ClassVar = {429: 529}
+
+    @pytest.fixture
+    def protocol(self, request):
+        return request.getfixturevalue("fixed_protocol")
+
+    def body(self):
+        return {"messages": [{"role": "user", "content": "hi"}]}
+
+    def answers(self):
+        return [Counted(model="m", tokens=tokens) for tokens in (1, 17, 2**40)]
+
+    def read_back(self, said):
+        return MessageTokensCount.model_validate_json(said, strict=True).input_tokens
+
+    def told(self, answer):
+        return answer.tokens
 
 
 class TestPlugin(PluginSuite):

@@ -34,6 +34,7 @@ def make_protocol(decoder: MessagesDecoder) -> WireProtocol:
         render_error=errors.render,
         fields=FIELDS,
         prefixes=("/v1/messages",),
+        error=errors.ErrorBody,
     )
 
 

@@ -125,4 +125,5 @@ class CountRequest(Struct, frozen=True, kw_only=True):
     tools: list[Tool] | None = None
     tool_choice: ToolChoice | None = None
     thinking: ThinkingConfig | None = None
+    mcp_servers: Annotated[list[Raw], Meta(max_length=0)] | None = None
     chat_template_kwargs: dict[str, Primitive | None] | None = None
