@@ -1,7 +1,7 @@
 """Whole requests and answers beside what becomes of them; a new case is two files in ``golden/``.
 
 ``NAME.request.json`` and ``NAME.internal.json``: a body, and the request that it means.
-``NAME.events.json`` with ``NAME.stream.txt`` or ``NAME.whole.json``: events, and the bytes that go out. Where there is a
+``NAME.events.json`` with ``NAME.stream.txt`` or ``NAME.whole.json``: events, and the bytes that go out. Where there is
 ``NAME.request.json``, too, it is what they answer.
 """
 
