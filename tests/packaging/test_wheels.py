@@ -121,7 +121,19 @@ def dist_of(folder):
 def test_every_plugin_is_listed(bare, tmp_path):
     listed = json.loads(run(bare / "mlxp", "plugins", "--json", cwd=tmp_path))
     states = {plugin["name"]: plugin["state"] for plugin in listed}
-    expected = {"gemma4", "minicpm5", "native", "openai-chat", "qwen35", "parrot", "plaintext", "gemma3"}
+    expected = {
+        "gemma4",
+        "minicpm5",
+        "native",
+        "openai-chat",
+        "qwen35",
+        "openai-completions",
+        "openai-embeddings",
+        "tokens",
+        "parrot",
+        "plaintext",
+        "gemma3",
+    }
     assert expected <= set(states)
     assert set(states.values()) == {"on"}
     assert not any(plugin["warnings"] for plugin in listed)

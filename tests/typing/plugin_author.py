@@ -18,6 +18,8 @@ from mlxp_core.contracts import (
     Decoded,
     Encoder,
     Endpoint,
+    Exchange,
+    Exchanged,
     Expansion,
     ImagePreparer,
     Inputs,
@@ -42,6 +44,8 @@ from mlxp_core.contracts import (
 )
 from mlxp_core.errors import BadRequest, MlxpError
 from mlxp_core.types import (
+    Counted,
+    CountRequest,
     Event,
     Finished,
     GenerateRequest,
@@ -211,6 +215,22 @@ def decode(request: WireRequest) -> Decoded:
     return Decoded(GenerateRequest(id="1", model="", prompt=prompt), words())
 
 
+def asked(request: WireRequest) -> Exchanged[Counted]:
+    """Turn a body into a question."""
+    prompt = (Message(role="user", parts=(Text(request.body.decode()),)),)
+    return Exchanged(CountRequest(id="1", model="", messages=prompt), counted)
+
+
+def counted(answer: Counted) -> WireResponse:
+    """Write its answer."""
+    return WireResponse(body=str(answer.tokens).encode())
+
+
+async def count_by_route(services: Services) -> int:
+    """Ask a question from a route of one's own."""
+    return (await services.answer(CountRequest(id="1", model="", messages=()))).tokens
+
+
 def answer(request: WireRequest, services: Services) -> WireResponse:
     """Answer at once."""
     return WireResponse(status=200, body=str(len(services.plugins())).encode())
@@ -293,7 +313,8 @@ def mlxp_protocols() -> list[WireProtocol]:
     """Bring a protocol."""
     say = Endpoint(path="/say", decode=decode, accepts=Question, returns=Question, summary="Say it")
     count = Query(path="/count", answer=answer, returns=Question, summary="Count plugins")
-    return [WireProtocol(name="author", endpoints=(say, count), render_error=render_error)]
+    ask = Exchange(path="/ask", decode=asked, accepts=Question, returns=Question, summary="Count tokens")
+    return [WireProtocol(name="author", endpoints=(say, count, ask), render_error=render_error)]
 
 
 @hookimpl
