@@ -165,7 +165,7 @@ def test_when_the_engine_dies_everybody_is_told_at_once(live, fragile):
     assert health.json()["status"] == "lost"
     assert "the ground opened" in health.json()["fault"]
     assert alive.status_code == 200
-    assert not served.desk._tickets
+    assert not served.desk._house._entries
 
 
 def test_a_network_that_fails_once_fails_who_was_in_it(live, fragile, official, chat):
@@ -227,10 +227,10 @@ def test_a_stage_that_fails_fails_its_request_alone(live, sketch, at, stream):
         assert [told(visitor.join()) for visitor in neighbours] == [alone] * 3
         assert told(served.client.post(CHAT, json=body(max_tokens=60))) == alone
         stats = served.client.get("/stats").json()
-        until(lambda: served.client.get("/stats").json()["cache_bytes"] == 0)
+        until(lambda: served.client.get("/stats").json()["admission"]["cache_bytes"] == 0)
     assert "the fuse blew" in failed.text
     assert failed.status_code == (200 if stream else 500)
-    assert (stats["failed"], stats["finished"]) == (1, 5)
+    assert (stats["totals"]["failed"], stats["totals"]["finished"]) == (1, 5)
 
 
 KEEPS = ("</function>", "<param", "</param>")

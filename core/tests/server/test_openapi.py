@@ -4,10 +4,13 @@ from typing import Annotated, Literal
 
 import pytest
 from msgspec import Meta, Raw, Struct
+from msgspec.structs import replace
 
+from mlxp_core.contracts import Query
+from mlxp_core.errors import NotFound
 from mlxp_core.server.openapi import document
 from mlxp_core.server.schemas import Schemas
-from mlxp_core.types import Finished, Started, Timing, Usage
+from mlxp_core.types import Finished, Started, Timing, Usage, WireResponse
 
 SHORT = (Started("", ""), Finished("stop", Usage(), Timing()))
 
@@ -104,3 +107,43 @@ def test_it_is_served_and_every_reference_in_it_leads_somewhere(talk):
     known = {f"#/components/schemas/{name}" for name in told["components"]["schemas"]}
     assert set(references(told)) <= known
     assert {"/t/say", "/health"} <= set(told["paths"])
+
+
+def test_every_status_is_listed_with_the_protocols_own_number_and_shape(lines):
+    class Fault(Struct):
+        code: str
+
+    def render(error):
+        return WireResponse(status=529 if error.status == 429 else error.status, body=b"{}")
+
+    told = document([replace(lines, render_error=render, error=Fault)])["paths"]
+    say, echo = told["/t/say"]["post"]["responses"], told["/t/echo/{word}"]["get"]["responses"]
+    assert set(say) == {"200", "400", "401", "403", "404", "413", "500", "503", "529"}
+    assert set(echo) == {"200", "401", "403", "413", "500"}
+    shape = {"application/json": {"schema": {"$ref": "#/components/schemas/Fault"}}}
+    assert {status for status, answer in say.items() if answer.get("content") == shape} == set(say) - {"200"}
+
+
+def test_a_query_lists_what_it_raises_and_answers_besides(lines):
+    query = Query(
+        path="/q",
+        answer=None,
+        returns=Leaf,
+        summary="Ask",
+        raises=(NotFound,),
+        statuses=(503,),
+        access="open",
+    )
+    asked = document([replace(lines, endpoints=(query,))])["paths"]["/q"]["get"]
+    leaf = {"application/json": {"schema": {"$ref": "#/components/schemas/Leaf"}}}
+    assert asked["responses"]["503"]["content"] == asked["responses"]["200"]["content"] == leaf
+    assert "404" in asked["responses"]
+    assert asked["security"] == []
+
+
+def test_keys_are_described(talk, paths):
+    assert {} in paths["/t/say"]["post"]["security"]
+    with talk(SHORT) as (served, _):
+        schemes = served.client.get("/schema/openapi.json").json()["components"]["securitySchemes"]
+    named = {name for choice in paths["/t/say"]["post"]["security"] for name in choice}
+    assert named == set(schemes)

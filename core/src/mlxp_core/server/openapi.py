@@ -5,7 +5,7 @@ Bodies are decoded by protocols, so Litestar cannot see their types; the documen
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from litestar.openapi.config import OpenAPIConfig
@@ -14,9 +14,19 @@ from litestar.openapi.plugins import OpenAPIRenderPlugin
 from mlxp_core import __version__
 from mlxp_core.contracts import Endpoint, Exchange, Query, WireProtocol
 from mlxp_core.server.request_id import HttpRequest
+from mlxp_core.server.responses import responses
 from mlxp_core.server.schemas import Schemas
 
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+KEYS: Mapping[str, Mapping[str, str]] = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "x-api-key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+}
+"""How a key is sent."""
+
+SECURITY: Sequence[Mapping[str, Sequence[str]]] = [{}, *({name: []} for name in KEYS)]
+"""Either of them, or nothing where the server has no keys."""
 
 Document = dict[str, Any]
 """A piece of the document; JSON leaves here."""
@@ -26,7 +36,10 @@ def document(protocols: Iterable[WireProtocol]) -> Document:
     """Return ``paths`` and ``components`` for the endpoints of these protocols."""
     pairs = [(protocol, endpoint) for protocol in protocols for endpoint in protocol.endpoints]
     types = {
-        kind for _, endpoint in pairs for kind in (endpoint.accepts, endpoint.returns) if kind is not None
+        kind
+        for protocol, endpoint in pairs
+        for kind in (endpoint.accepts, endpoint.returns, protocol.error)
+        if kind is not None
     }
     ordered = sorted(types, key=lambda kind: (kind.__qualname__, kind.__module__))
     schemas = Schemas(ordered)
@@ -62,25 +75,19 @@ class _Joined(OpenAPIRenderPlugin):
         joined = {
             **openapi_schema,
             "paths": {**openapi_schema.get("paths", {}), **ours["paths"]},
-            "components": {**theirs, "schemas": schemas},
+            "components": {**theirs, "schemas": schemas, "securitySchemes": KEYS},
         }
         return self.render_json(request, joined)
 
 
 def _operation(protocol: WireProtocol, endpoint: Endpoint | Exchange | Query, schemas: Schemas) -> Document:
     words = [word for word in re.split(r"\W+", PARAMETER.sub(r"by_\1", endpoint.path)) if word]
-    content: Document = {"application/json": {"schema": schemas.of(endpoint.returns)}}
-    match endpoint:
-        case Endpoint():
-            content["text/event-stream"] = {"schema": {"type": "string"}}
     operation: Document = {
         "operationId": "_".join([endpoint.method.lower(), *words]),
         "summary": endpoint.summary,
         "tags": [protocol.name],
-        "responses": {
-            "200": {"description": "The answer", "content": content},
-            "default": {"description": "An error in this protocol's own shape"},
-        },
+        "responses": responses(protocol, endpoint, schemas),
+        "security": [] if endpoint.access == "open" else SECURITY,
     }
     if names := PARAMETER.findall(endpoint.path):
         operation["parameters"] = [

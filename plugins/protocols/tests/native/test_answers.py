@@ -10,7 +10,16 @@ from openai.types import Model
 
 from mlxp_core.contracts import PluginReport, ProtocolReport
 from mlxp_core.errors import NotFound, UnknownModel
-from mlxp_core.types import Capabilities, Catalogue, EngineStats, ModelInfo, WireRequest
+from mlxp_core.types import (
+    Capabilities,
+    Catalogue,
+    ChoiceProgress,
+    EngineSettings,
+    EngineStats,
+    ModelInfo,
+    RunningRequest,
+    WireRequest,
+)
 from mlxp_protocols.native import plugin
 
 
@@ -34,8 +43,17 @@ class Described(Struct):
     offered: Catalogue = Catalogue(
         (info("owner/big", vision=True, thinking=True), info("small")), aliases={"fast": "small"}
     )
-    running: frozenset[str] = frozenset({"chatcmpl-1"})
+    inside: frozenset[str] = frozenset({"chatcmpl-1"})
     version: str = "1.2.3"
+    started_s: float = 1760000000.5
+
+    @property
+    def settings(self):
+        return self
+
+    def section(self, kind):
+        assert kind is EngineSettings
+        return EngineSettings(batch=4, queue=16)
 
     def stats(self):
         return self.state
@@ -52,20 +70,37 @@ class Described(Struct):
 
     def protocols(self):
         return (
-            ProtocolReport(name="openai-chat", paths=("/v1/chat/completions",), fields={"n": "honoured"}),
+            ProtocolReport(
+                name="openai-chat",
+                paths=("/v1/chat/completions",),
+                fields={"n": "honoured", "tools": "honoured", "reasoning_effort": "honoured"},
+                needs={"tools": "tools", "reasoning_effort": "thinking"},
+            ),
             ProtocolReport(name="native", paths=("/v1/models", "/health")),
         )
 
+    def running(self, request_id):
+        if request_id not in self.inside:
+            return None
+        return RunningRequest(
+            id=request_id,
+            protocol="openai-chat",
+            model="small",
+            age_s=1.5,
+            choices=(ChoiceProgress(choice=0, state="prefilling", prompt=9, read=3),),
+        )
+
     def cancel(self, request_id):
-        return request_id in self.running
+        return request_id in self.inside
 
 
 @pytest.fixture
 def ask():
-    queries = {query.path: query for query in plugin.mlxp_protocols()[0].endpoints}
+    queries = {(query.method, query.path): query for query in plugin.mlxp_protocols()[0].endpoints}
 
-    def run(path, services=None, **params):
-        return queries[path].answer(WireRequest(path=path, params=params), services or Described())
+    def run(path, services=None, *, method="GET", **params):
+        asked = WireRequest(method=method, path=path, params=params)
+        return queries[method, path].answer(asked, services or Described())
 
     return run
 
@@ -73,9 +108,10 @@ def ask():
 @pytest.mark.parametrize(
     ("state", "status"), [("ready", 200), ("loading", 503), ("stopping", 503), ("lost", 503)]
 )
-def test_health_is_200_only_when_ready(ask, state, status):
+@pytest.mark.parametrize("path", ["/health", "/readyz"])
+def test_health_is_200_only_when_ready(ask, path, state, status):
     fault = "the device is gone" if state == "lost" else None
-    response = ask("/health", Described(state=EngineStats(state=state, fault=fault)))
+    response = ask(path, Described(state=EngineStats(state=state, fault=fault)))
     assert response.status == status
     assert json.loads(response.body) == {"status": state, "model": "owner/big", "fault": fault}
 
@@ -90,14 +126,18 @@ def test_the_model_list_is_what_the_official_client_reads(ask):
     assert listed["object"] == "list"
     models = [Model.model_validate(card, strict=True) for card in listed["data"]]
     assert [model.id for model in models] == ["owner/big", "small"]
-    big = listed["data"][0]
-    assert {name: big[name] for name in ("context_window", "reasoning", "vision", "tools", "family")} == {
-        "context_window": 4096,
-        "reasoning": True,
-        "vision": True,
-        "tools": False,
-        "family": "qwen35",
-    }
+    big, small = listed["data"]
+    flags = {"chat": True, "tools": False, "thinking": True, "vision": True, "embeddings": True}
+    assert big["capabilities"] == flags
+    assert (big["context_window"], big["family"], big["weight_bytes"]) == (4096, "qwen35", 10)
+    assert (big["reasoning"], big["vision"], big["tools"]) == (True, True, False)
+    assert (big["aliases"], small["aliases"]) == ([], ["fast"])
+    assert big["defaults"]["temperature"] is None
+
+
+def test_no_path_of_this_machine_is_told(ask):
+    said = ask("/v1/models").body + ask("/v1").body
+    assert b"models/" not in said.replace(b"/v1/models/", b"")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +160,17 @@ def test_the_service_card_shows_what_is_honoured(ask):
     card = json.loads(ask("/v1").body)
     assert (card["name"], card["version"], card["model"]) == ("mlxp", "1.2.3", "owner/big")
     assert card["endpoints"] == ["/health", "/v1/chat/completions", "/v1/models"]
-    assert card["protocols"]["openai-chat"]["fields"] == {"n": "honoured"}
+    assert card["protocols"]["openai-chat"]["fields"]["n"] == "honoured"
+
+
+def test_what_a_model_cannot_do_is_not_honoured_for_it(ask):
+    models = json.loads(ask("/v1").body)["models"]
+    assert models["owner/big"]["unavailable"] == {"openai-chat": {"tools": "tools"}}
+    assert models["small"]["unavailable"] == {
+        "openai-chat": {"tools": "tools", "reasoning_effort": "thinking"}
+    }
+    able = Catalogue((info("able", tools=True, thinking=True),))
+    assert json.loads(ask("/v1", Described(offered=able)).body)["models"]["able"]["unavailable"] == {}
 
 
 def test_a_server_without_a_model_still_answers(ask):
@@ -130,22 +180,70 @@ def test_a_server_without_a_model_still_answers(ask):
     assert json.loads(ask("/health", empty).body)["model"] is None
 
 
-def test_plugins_and_stats_are_shown_as_they_are(ask):
+def test_plugins_are_shown_as_they_are(ask):
     shown = json.loads(ask("/v1/plugins").body)["plugins"]
     assert [(report["name"], report["state"]) for report in shown] == [("good", "on"), ("bad", "broken")]
-    assert json.loads(ask("/stats").body)["running"] == 2
 
 
-def test_a_running_request_is_cancelled_by_its_id(ask):
-    path = "/v1/requests/{request_id:str}/cancel"
-    assert json.loads(ask(path, request_id="chatcmpl-1").body) == {"id": "chatcmpl-1", "cancelled": True}
+def test_stats_hold_what_the_engine_and_the_settings_say(ask):
+    state = EngineStats(
+        state="ready",
+        waiting=3,
+        prefilling=1,
+        running=2,
+        cache_bytes=7,
+        finished=5,
+        prompt_tokens=11,
+        pace_s=1.0,
+        ttft_s=0.5,
+        tokens_per_s=20.0,
+        decode_s=2.0,
+    )
+    told = json.loads(ask("/stats", Described(state=state)).body)
+    assert told["server"] == {
+        "owner": "serve",
+        "version": "1.2.3",
+        "model": "owner/big",
+        "state": "ready",
+        "fault": None,
+        "started_at": 1760000000500,
+    }
+    assert told["batch"] == {"configured": 4, "batched": True, "active_rows": 3}
+    assert told["queue"] == {"limit": 16, "waiting": 3, "prefilling": 1, "running": 2}
+    assert told["admission"] == {"weights_bytes": 20, "cache_bytes": 7}
+    assert (told["totals"]["finished"], told["totals"]["prompt_tokens"]) == (5, 11)
+    assert (told["timings"]["ttft_s"], told["timings"]["tokens_per_s"]) == (0.5, 20.0)
+    assert (told["timings"]["row_s"], told["timings"]["decode_s"]) == (1.0, 2.0)
+
+
+REQUEST = "/v1/requests/{request_id:str}"
+
+
+def test_a_running_request_is_shown_by_its_id(ask):
+    told = json.loads(ask(REQUEST, request_id="chatcmpl-1").body)
+    assert told["choices"] == [{"choice": 0, "state": "prefilling", "prompt": 9, "read": 3}]
+    assert (told["protocol"], told["model"], told["age_s"]) == ("openai-chat", "small", 1.5)
     with pytest.raises(NotFound, match="chatcmpl-2"):
-        ask(path, request_id="chatcmpl-2")
+        ask(REQUEST, request_id="chatcmpl-2")
+
+
+@pytest.mark.parametrize(("method", "path"), [("DELETE", REQUEST), ("POST", f"{REQUEST}/cancel")])
+def test_a_running_request_is_cancelled_by_its_id(ask, method, path):
+    told = json.loads(ask(path, method=method, request_id="chatcmpl-1").body)
+    assert told == {"id": "chatcmpl-1", "cancelled": True}
+    with pytest.raises(NotFound, match="chatcmpl-2"):
+        ask(path, method=method, request_id="chatcmpl-2")
+
+
+def test_health_is_open_and_cancelling_is_not_for_everybody():
+    access = {(query.method, query.path): query.access for query in plugin.mlxp_protocols()[0].endpoints}
+    assert {path for (_, path), kind in access.items() if kind == "open"} == {"/health", "/readyz", "/livez"}
+    assert {method for (method, _), kind in access.items() if kind == "admin"} == {"DELETE", "POST"}
 
 
 def test_answers_have_the_type_they_announce(ask):
     params = {"model_id": "small", "request_id": "chatcmpl-1"}
     for query in plugin.mlxp_protocols()[0].endpoints:
-        response = ask(query.path, **params)
+        response = ask(query.path, method=query.method, **params)
         assert msgspec.json.decode(response.body, type=query.returns)
         assert response.media_type == "application/json"

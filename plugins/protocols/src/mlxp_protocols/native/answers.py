@@ -1,9 +1,11 @@
 """What is known about the running server -> answers."""
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec import Struct
 
-from mlxp_core.contracts import Services
+from mlxp_core.contracts import ProtocolReport, Services
 from mlxp_core.errors import NotFound, UnknownModel
 from mlxp_core.types import Catalogue, ModelInfo, WireRequest, WireResponse
 from mlxp_protocols.native import wire
@@ -23,7 +25,8 @@ def livez(_request: WireRequest, _services: Services) -> WireResponse:
 
 def models(_request: WireRequest, services: Services) -> WireResponse:
     """List the models on offer."""
-    return _json(wire.ModelList(data=tuple(_card(model) for model in services.catalogue().models)))
+    catalogue = services.catalogue()
+    return _json(wire.ModelList(data=tuple(_card(model, catalogue) for model in catalogue.models)))
 
 
 def model(request: WireRequest, services: Services) -> WireResponse:
@@ -37,7 +40,7 @@ def model(request: WireRequest, services: Services) -> WireResponse:
     wanted = catalogue.aliases.get(asked, asked)
     for info in catalogue.models:
         if info.id == wanted:
-            return _json(_card(info))
+            return _json(_card(info, catalogue))
     offered = ", ".join(info.id for info in catalogue.models) or "none"
     raise UnknownModel(f"model {asked!r} is not on offer; offered: {offered}", param="model")
 
@@ -50,6 +53,7 @@ def service_card(_request: WireRequest, services: Services) -> WireResponse:
         model=_default_model(services.catalogue()),
         endpoints=tuple(sorted({path for report in reports for path in report.paths})),
         protocols={report.name: report for report in reports},
+        models={model.id: _sheet(model, reports) for model in services.catalogue().models},
     )
     return _json(body)
 
@@ -59,9 +63,17 @@ def plugins(_request: WireRequest, services: Services) -> WireResponse:
     return _json(wire.PluginList(services.plugins()))
 
 
-def stats(_request: WireRequest, services: Services) -> WireResponse:
-    """Show the engine's last snapshot."""
-    return _json(services.stats())
+def running(request: WireRequest, services: Services) -> WireResponse:
+    """Show how far a running request is.
+
+    Raises:
+        NotFound: no request of that id is running.
+    """
+    request_id = request.params["request_id"]
+    found = services.running(request_id)
+    if found is None:
+        raise _not_running(request_id)
+    return _json(found)
 
 
 def cancel(request: WireRequest, services: Services) -> WireResponse:
@@ -72,9 +84,7 @@ def cancel(request: WireRequest, services: Services) -> WireResponse:
     """
     request_id = request.params["request_id"]
     if not services.cancel(request_id):
-        raise NotFound(
-            f"request {request_id!r} is not running; it has ended, or never was", param="request_id"
-        )
+        raise _not_running(request_id)
     return _json(wire.Cancelled(id=request_id))
 
 
@@ -82,16 +92,38 @@ def _default_model(catalogue: Catalogue) -> str | None:
     return catalogue.models[0].id if catalogue.models else None
 
 
-def _card(info: ModelInfo) -> wire.ModelCard:
+def _card(info: ModelInfo, catalogue: Catalogue) -> wire.ModelCard:
+    able = info.capabilities
     return wire.ModelCard(
         id=info.id,
         created=info.created,
         context_window=info.context,
-        reasoning=info.capabilities.thinking,
-        vision=info.capabilities.vision,
-        tools=info.capabilities.tools,
+        reasoning=able.thinking,
+        vision=able.vision,
+        tools=able.tools,
         family=info.family,
+        capabilities=able,
+        aliases=tuple(alias for alias, meant in catalogue.aliases.items() if meant == info.id),
+        vocabulary=info.vocabulary,
+        weight_bytes=info.weight_bytes,
+        defaults=info.defaults,
     )
+
+
+def _sheet(info: ModelInfo, reports: Sequence[ProtocolReport]) -> wire.ModelSheet:
+    able = msgspec.structs.asdict(info.capabilities)
+    lacking = {
+        report.name: {name: need for name, need in report.needs.items() if not able[need]}
+        for report in reports
+    }
+    return wire.ModelSheet(
+        capabilities=info.capabilities,
+        unavailable={name: fields for name, fields in lacking.items() if fields},
+    )
+
+
+def _not_running(request_id: str) -> NotFound:
+    return NotFound(f"request {request_id!r} is not running; it has ended, or never was", param="request_id")
 
 
 def _json(body: Struct, status: int = 200) -> WireResponse:

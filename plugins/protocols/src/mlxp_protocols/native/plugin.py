@@ -1,14 +1,62 @@
-"""What this plugin brings: health, models, the service card, plugins, statistics, cancelling."""
+"""What this plugin brings: health, models, the service card, plugins, statistics, running requests."""
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import Query, WireProtocol
-from mlxp_core.types import EngineStats
+from mlxp_core.errors import NotFound, UnknownModel
+from mlxp_core.types import RunningRequest
 from mlxp_protocols import openai_error
 from mlxp_protocols.native import answers, wire
+from mlxp_protocols.native.stats import Stats, stats
+
+HEALTH = tuple(
+    Query(
+        path=path,
+        answer=answers.health,
+        returns=wire.Health,
+        summary="Ready to answer?",
+        access="open",
+        statuses=(503,),
+    )
+    for path in ("/health", "/readyz")
+)
+
+REQUESTS = (
+    Query(
+        path="/v1/requests/{request_id:str}",
+        answer=answers.running,
+        returns=RunningRequest,
+        summary="Show how far a running request is",
+        raises=(NotFound,),
+    ),
+    Query(
+        method="DELETE",
+        path="/v1/requests/{request_id:str}",
+        answer=answers.cancel,
+        returns=wire.Cancelled,
+        summary="Stop a running request",
+        access="admin",
+        raises=(NotFound,),
+    ),
+    Query(
+        method="POST",
+        path="/v1/requests/{request_id:str}/cancel",
+        answer=answers.cancel,
+        returns=wire.Cancelled,
+        summary="Stop a running request",
+        access="admin",
+        raises=(NotFound,),
+    ),
+)
 
 ENDPOINTS = (
-    Query(path="/health", answer=answers.health, returns=wire.Health, summary="Ready to answer?"),
-    Query(path="/livez", answer=answers.livez, returns=wire.Alive, summary="Is the process alive?"),
+    *HEALTH,
+    Query(
+        path="/livez",
+        answer=answers.livez,
+        returns=wire.Alive,
+        summary="Is the process alive?",
+        access="open",
+    ),
     Query(
         path="/v1",
         answer=answers.service_card,
@@ -26,6 +74,7 @@ ENDPOINTS = (
         answer=answers.model,
         returns=wire.ModelCard,
         summary="Show a model",
+        raises=(UnknownModel,),
     ),
     Query(
         path="/v1/plugins",
@@ -33,19 +82,8 @@ ENDPOINTS = (
         returns=wire.PluginList,
         summary="List the plugins",
     ),
-    Query(
-        path="/stats",
-        answer=answers.stats,
-        returns=EngineStats,
-        summary="Show the engine's state",
-    ),
-    Query(
-        method="POST",
-        path="/v1/requests/{request_id:str}/cancel",
-        answer=answers.cancel,
-        returns=wire.Cancelled,
-        summary="Stop a running request",
-    ),
+    Query(path="/stats", answer=stats, returns=Stats, summary="Show the server in numbers"),
+    *REQUESTS,
 )
 
 
@@ -57,6 +95,7 @@ def mlxp_protocols() -> list[WireProtocol]:
             name="native",
             endpoints=ENDPOINTS,
             render_error=openai_error.render,
+            error=openai_error.ErrorBody,
             prefixes=("/",),
         )
     ]

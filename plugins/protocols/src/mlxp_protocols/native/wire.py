@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from mlxp_core.contracts import PluginReport, ProtocolReport
+from mlxp_core.types import Capabilities, Capability, GenerationDefaults
 
 
 class Health(Struct, frozen=True, kw_only=True):
@@ -28,7 +29,9 @@ class ModelCard(Struct, frozen=True, kw_only=True):
     Attributes:
         created: seconds since 1970.
         context_window: longest sequence in tokens.
-        reasoning: whether it can think.
+        reasoning: whether it can think; this, ``vision`` and ``tools`` stand here too because clients look for them.
+        aliases: further names for it.
+        defaults: its own sampling recommendations; null where it has none.
     """
 
     id: str
@@ -40,6 +43,11 @@ class ModelCard(Struct, frozen=True, kw_only=True):
     vision: bool
     tools: bool
     family: str
+    capabilities: Capabilities
+    aliases: tuple[str, ...]
+    vocabulary: int
+    weight_bytes: int
+    defaults: GenerationDefaults
 
 
 class ModelList(Struct, frozen=True, kw_only=True):
@@ -49,6 +57,17 @@ class ModelList(Struct, frozen=True, kw_only=True):
     data: tuple[ModelCard, ...]
 
 
+class ModelSheet(Struct, frozen=True, kw_only=True):
+    """What a model can do, and what it therefore cannot be asked for.
+
+    Attributes:
+        unavailable: protocol -> request field that is honoured elsewhere -> the capability that this model lacks.
+    """
+
+    capabilities: Capabilities
+    unavailable: Mapping[str, Mapping[str, Capability]]
+
+
 class ServiceCard(Struct, frozen=True, kw_only=True):
     """What runs here.
 
@@ -56,6 +75,7 @@ class ServiceCard(Struct, frozen=True, kw_only=True):
         model: id of the default model.
         endpoints: every path of every protocol.
         protocols: by name, their paths and what becomes of their request fields.
+        models: by id.
     """
 
     name: str = "mlxp"
@@ -63,6 +83,7 @@ class ServiceCard(Struct, frozen=True, kw_only=True):
     model: str | None
     endpoints: tuple[str, ...]
     protocols: Mapping[str, ProtocolReport]
+    models: Mapping[str, ModelSheet]
 
 
 class PluginList(Struct, frozen=True):

@@ -1,6 +1,9 @@
 """What becomes of every field of a chat request, as data; shown at ``GET /v1``."""
 
+from collections.abc import Mapping
+
 from mlxp_core.contracts import RequestField
+from mlxp_core.types import Capability
 
 _HONOURED = {
     "messages": "at least one",
@@ -55,8 +58,15 @@ _REFUSED = {
     "web_search_options": "there is no web search here; offer a tool that searches",
 }
 
+_NEEDS: Mapping[str, Capability] = {
+    "tools": "tools",
+    "tool_choice": "tools",
+    "parallel_tool_calls": "tools",
+    "reasoning_effort": "thinking",
+}
+
 FIELDS = (
-    *(RequestField(name, "honoured", note) for name, note in _HONOURED.items()),
+    *(RequestField(name, "honoured", note, _NEEDS.get(name)) for name, note in _HONOURED.items()),
     *(RequestField(name, "accepted", note) for name, note in _ACCEPTED.items()),
     *(RequestField(name, "refused", note) for name, note in _REFUSED.items()),
 )

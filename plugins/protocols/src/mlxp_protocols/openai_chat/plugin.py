@@ -26,6 +26,7 @@ def make_protocol(decoder: ChatDecoder) -> WireProtocol:
             ),
         ),
         render_error=openai_error.render,
+        error=openai_error.ErrorBody,
         fields=FIELDS,
         prefixes=("/v1/chat",),
     )

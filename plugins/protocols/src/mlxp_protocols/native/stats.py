@@ -1,0 +1,134 @@
+"""``GET /stats``: the server in numbers, as of the engine's last step."""
+
+import msgspec
+from msgspec import Struct
+
+from mlxp_core.contracts import Services
+from mlxp_core.types import EngineSettings, EngineStats, WireRequest, WireResponse
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """Which server this is.
+
+    Attributes:
+        owner: what started it.
+        model: id of the default model.
+        state: ``loading``, ``ready``, ``stopping`` or ``lost`` (``fault`` says why).
+        started_at: milliseconds since 1970.
+    """
+
+    owner: str = "serve"
+    version: str
+    model: str | None
+    state: str
+    fault: str | None
+    started_at: int
+
+
+class Batch(Struct, frozen=True):
+    """Rows: how many there may be, and how many are taken."""
+
+    configured: int
+    batched: bool
+    active_rows: int
+
+
+class Queue(Struct, frozen=True):
+    """Choices in the house; at most ``limit`` wait."""
+
+    limit: int
+    waiting: int
+    prefilling: int
+    running: int
+
+
+class Timings(Struct, frozen=True):
+    """Seconds and speeds of the choices that finished: the first three smoothed, zero until one has; then totals.
+
+    Attributes:
+        ttft_s: from submission to the first token.
+        tokens_per_s: of one choice, after its first token.
+        row_s: how long a choice holds its row.
+    """
+
+    ttft_s: float
+    tokens_per_s: float
+    row_s: float
+    queued_s: float
+    prefill_s: float
+    decode_s: float
+
+
+class Totals(Struct, frozen=True):
+    """Since the start: choices by how they ended, their tokens, and engine steps.
+
+    Attributes:
+        host_s: seconds between device steps that the host needed.
+    """
+
+    finished: int
+    failed: int
+    cancelled: int
+    prompt_tokens: int
+    completion_tokens: int
+    steps: int
+    host_s: float
+
+
+class Admission(Struct, frozen=True):
+    """What memory is spent on."""
+
+    weights_bytes: int
+    cache_bytes: int
+
+
+class Stats(Struct, frozen=True):
+    """All of it."""
+
+    server: Server
+    batch: Batch
+    queue: Queue
+    timings: Timings
+    totals: Totals
+    admission: Admission
+
+
+def stats(_request: WireRequest, services: Services) -> WireResponse:
+    """Show the server in numbers."""
+    return WireResponse(body=msgspec.json.encode(gather(services)))
+
+
+def gather(services: Services) -> Stats:
+    """Return the numbers of this moment."""
+    now, models = services.stats(), services.catalogue().models
+    limits = services.settings.section(EngineSettings)
+    return Stats(
+        server=Server(
+            version=services.version,
+            model=models[0].id if models else None,
+            state=now.state,
+            fault=now.fault,
+            started_at=round(services.started_s * 1000),
+        ),
+        batch=Batch(limits.batch, limits.batch > 1, now.prefilling + now.running),
+        queue=Queue(limits.queue, now.waiting, now.prefilling, now.running),
+        timings=_timings(now),
+        totals=_totals(now),
+        admission=Admission(sum(model.weight_bytes for model in models), now.cache_bytes),
+    )
+
+
+def _timings(now: EngineStats) -> Timings:
+    return Timings(now.ttft_s, now.tokens_per_s, now.pace_s, now.queued_s, now.prefill_s, now.decode_s)
+
+
+def _totals(now: EngineStats) -> Totals:
+    return Totals(
+        now.finished,
+        now.failed,
+        now.cancelled,
+        now.prompt_tokens,
+        now.completion_tokens,
+        now.steps,
+        now.host_s,
+    )
