@@ -2,7 +2,7 @@ import pytest
 
 from mlxp_core.errors import UnsupportedModel
 from mlxp_qwen35.config import Experts, read
-from mlxp_qwen35.memory import need
+from mlxp_qwen35.need import need
 
 ROPE = {
     "rope_type": "default",

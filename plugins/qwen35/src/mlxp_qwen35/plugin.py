@@ -9,7 +9,7 @@ from mlxp_core.contracts import (
     ThinkingFormat,
     ToolFormat,
 )
-from mlxp_qwen35 import config, memory, thinking, tools, weights
+from mlxp_qwen35 import config, need, thinking, tools, weights
 
 
 def _build(read: config.Qwen35Config) -> LanguageModel:
@@ -35,7 +35,7 @@ def mlxp_model_families() -> list[ModelFamily]:
             build=_build,
             rename=weights.rename,
             convert=weights.convert,
-            need=memory.need,
+            need=need.need,
             tool_format=tools.FORMAT.name,
             thinking_format=thinking.FORMAT.name,
             lora_targets=(
