@@ -26,5 +26,6 @@ def plugin_modules(root):
     modules = []
     for project in sorted(root.glob("plugins/*/pyproject.toml")):
         table = tomllib.loads(project.read_text())
-        modules += table["project"]["entry-points"]["mlxp"].values()
+        points = table["project"]["entry-points"]["mlxp"].values()
+        modules += [point.partition(":")[0] for point in points]
     return modules

@@ -253,3 +253,31 @@ def test_one_object_under_two_names_is_broken_under_the_second():
     both = plugin(mlxp_stopping=lambda: None)
     found = by_name(load_plugins(SKIP, extra=[("a", both), ("b", both)], path=()))
     assert sorted((found["a"].state, found["b"].state)) == ["broken", "on"]
+
+
+class Counting:
+    """Keeps something between its hooks."""
+
+    def __init__(self):
+        self.calls = 0
+
+    @hookimpl
+    def mlxp_stopping(self):
+        self.calls += 1
+
+
+def test_of_a_class_each_load_makes_an_object_of_its_own():
+    loads = [load_plugins(PluginSettings(), extra=[("counting", Counting)], path=()) for _ in range(2)]
+    loads[0].manager.hook.mlxp_stopping()
+    assert [by_name(loaded)["counting"].plugin.calls for loaded in loads] == [1, 0]
+
+
+def test_a_class_that_cannot_be_made_is_broken():
+    class Demanding:
+        def __init__(self, something):
+            self.something = something
+
+        mlxp_stopping = Counting.mlxp_stopping
+
+    with pytest.raises(PluginError, match="making it"):
+        load_plugins(PluginSettings(), extra=[("demanding", Demanding)], path=())

@@ -164,7 +164,7 @@ def _judged(candidate: Candidate, doubled: Faults, clock: Callable[[], float]) -
         return Found(candidate=candidate, state="broken", fault=fault, warnings=warnings)
     start = clock()
     try:
-        plugin = attempt("its import", candidate.load)
+        plugin = _made(attempt("its import", candidate.load))
         oversights = attempt("looking at it", partial(_oversights, plugin))
     except PluginFault as error:
         return Found(candidate=candidate, state="broken", fault=str(error), warnings=warnings)
@@ -176,6 +176,11 @@ def _judged(candidate: Candidate, doubled: Faults, clock: Callable[[], float]) -
         warnings=(*warnings, *oversights),
         load_ms=load_ms,
     )
+
+
+def _made(loaded: object) -> object:
+    """Return the plugin: what was imported or, of a class, an object of it, which may keep something between hooks."""
+    return attempt("making it", loaded) if isinstance(loaded, type) else loaded
 
 
 def _oversights(plugin: object) -> tuple[str, ...]:

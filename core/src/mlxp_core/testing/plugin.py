@@ -28,6 +28,9 @@ PUBLIC_ROOMS = ("types", "contracts", "errors", "nn", "kv", "reading", "testing"
 HEAVY = ("mlx", "litestar", "PIL")
 """What importing a plugin must not load, so that listing plugins stays quick."""
 
+Plugin = ModuleType | type
+"""A module, or a class whose object keeps something between hooks."""
+
 _NAMES: Mapping[str, object] = {
     **vars(types),
     **vars(contracts),
@@ -43,10 +46,10 @@ class PluginSuite:
     """Subclass it and override ``plugin``; the others only where their defaults do not fit."""
 
     @pytest.fixture
-    def plugin(self) -> ModuleType:
-        """Return the plugin: the module that the entry point names."""
+    def plugin(self) -> Plugin:
+        """Return the plugin: the module or class that the entry point names."""
         raise NotImplementedError(
-            "override the fixture `plugin`; return the module that your entry point names"
+            "override the fixture `plugin`; return the module or class that your entry point names"
         )
 
     @pytest.fixture
@@ -59,17 +62,17 @@ class PluginSuite:
         """Return plugins whose hooks it implements, as pairs of a name and a module."""
         return ()
 
-    def test_it_has_an_entry_point(self, plugin: ModuleType) -> None:
+    def test_it_has_an_entry_point(self, plugin: Plugin) -> None:
         """Its distribution announces it under the group ``mlxp``."""
         _candidate(plugin)
 
-    def test_its_distribution_requires_a_bounded_core(self, plugin: ModuleType) -> None:
+    def test_its_distribution_requires_a_bounded_core(self, plugin: Plugin) -> None:
         """So that a core it was not made for refuses it instead of failing in the middle."""
         result = fit(_candidate(plugin).requires or (), mlxp_core.__version__)
         assert (result.fault, result.warning) == (None, None)
 
     def test_it_loads_and_its_hooks_answer(
-        self, plugin: ModuleType, flags: Flags, companions: Iterable[tuple[str, object]]
+        self, plugin: Plugin, flags: Flags, companions: Iterable[tuple[str, object]]
     ) -> None:
         """Every hook is known, takes arguments that exist, and returns what it promises."""
         name = _candidate(plugin).name
@@ -79,39 +82,45 @@ class PluginSuite:
         assert report.warnings == ()
         assert report.brings
 
-    def test_its_annotations_fit_the_hooks(self, plugin: ModuleType) -> None:
+    def test_its_annotations_fit_the_hooks(self, plugin: Plugin) -> None:
         """Where an implementation is annotated, it says what the hook says."""
         assert list(_contradictions(plugin)) == []
 
-    def test_it_imports_only_public_rooms(self, plugin: ModuleType) -> None:
+    def test_it_imports_only_public_rooms(self, plugin: Plugin) -> None:
         """Nothing of ``mlxp_core`` that may change any day."""
         assert [each for path in _sources(plugin) for each in private_imports(path)] == []
 
-    def test_importing_it_loads_neither_arrays_nor_a_server(self, plugin: ModuleType) -> None:
+    def test_importing_it_loads_neither_arrays_nor_a_server(self, plugin: Plugin) -> None:
         """Tried in a process of its own."""
         code = (
             "import importlib, sys; importlib.import_module(sys.argv[1]); "
             f"print(*sorted({{name.partition('.')[0] for name in sys.modules}} & set({HEAVY!r})))"
         )
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        command = [sys.executable, "-c", code, plugin.__name__]
+        command = [sys.executable, "-c", code, _module(plugin)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603  # us
         assert done.returncode == 0, done.stderr
         assert done.stdout.split() == [], (
-            f"importing {plugin.__name__} loads {done.stdout.strip()}; import it inside"
+            f"importing {_module(plugin)} loads {done.stdout.strip()}; import it inside"
         )
 
 
-def _candidate(plugin: ModuleType) -> Candidate:
-    found = [each for each in discover() if each.module.partition(":")[0] == plugin.__name__]
+def _module(plugin: Plugin) -> str:
+    return plugin.__module__ if isinstance(plugin, type) else plugin.__name__
+
+
+def _candidate(plugin: Plugin) -> Candidate:
+    attribute = f":{plugin.__qualname__}" if isinstance(plugin, type) else ""
+    point = f"{_module(plugin)}{attribute}"
+    found = [each for each in discover() if each.module in {point, _module(plugin)}]
     assert found, (
-        f"no installed distribution has an entry point for {plugin.__name__}; its pyproject.toml needs "
-        f'[project.entry-points.mlxp] with a line such as name = "{plugin.__name__}", and it must be installed'
+        f"no installed distribution has an entry point for {point}; its pyproject.toml needs "
+        f'[project.entry-points.mlxp] with a line such as name = "{point}", and it must be installed'
     )
     return found[0]
 
 
-def _contradictions(plugin: ModuleType) -> Iterator[str]:
+def _contradictions(plugin: Plugin) -> Iterator[str]:
     for hook, implementation in marked(new_manager(), plugin):
         if hook not in CORE_HOOKS:
             continue
@@ -149,9 +158,9 @@ def private_imports(path: Path) -> Iterator[str]:
                 yield f"{path.name} imports {module}"
 
 
-def _sources(plugin: ModuleType) -> list[Path]:
+def _sources(plugin: Plugin) -> list[Path]:
     """Return every file of the top-level package (or the one module) that the plugin is part of."""
-    package = sys.modules[plugin.__name__.partition(".")[0]]
+    package = sys.modules[_module(plugin).partition(".")[0]]
     if not package.__file__:
         return []
     file = Path(package.__file__)
