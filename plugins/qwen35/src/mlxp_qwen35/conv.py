@@ -1,5 +1,7 @@
 """A causal convolution over time, each channel by itself, that goes on where the pass before ended."""
 
+from functools import partial
+
 import mlx.core as mx
 from mlx import nn
 
@@ -29,15 +31,20 @@ class CausalConv(nn.Module):
         return _convolved(seen, self.weight), _latest(seen, before.shape[1], at)
 
 
-@mx.compile
 def _convolved(seen: mx.array, weight: mx.array) -> mx.array:
     kernel = weight.shape[1]
     width = seen.shape[1] - kernel + 1
-    wide = weight.astype(mx.float32)
-    total = mx.zeros((1,), dtype=mx.float32)
-    for tap in range(kernel):
-        total = total + seen[:, tap : tap + width] * wide[:, tap, 0]
-    return (total * mx.sigmoid(total)).astype(seen.dtype)
+    taps = range(kernel)
+    return _weighed([seen[:, tap : tap + width] for tap in taps], [weight[:, tap, 0] for tap in taps])
+
+
+@partial(mx.compile, shapeless=True)
+def _weighed(parts: list[mx.array], weights: list[mx.array]) -> mx.array:
+    """Return ``silu`` of the weighted sum, which is taken in float32."""
+    total = parts[0].astype(mx.float32) * weights[0].astype(mx.float32)
+    for part, weight in zip(parts[1:], weights[1:], strict=True):
+        total = total + part.astype(mx.float32) * weight.astype(mx.float32)
+    return (total * mx.sigmoid(total)).astype(parts[0].dtype)
 
 
 def _latest(seen: mx.array, length: int, at: Positions) -> mx.array:

@@ -1,5 +1,6 @@
 """The two ways in which Qwen 3.5 mixes tokens: full attention with a gate, and a gated delta net."""
 
+from functools import partial
 from typing import cast
 
 import mlx.core as mx
@@ -99,7 +100,7 @@ def _unit(x: mx.array) -> mx.array:
     return cast("mx.array", mx.fast.rms_norm(x.astype(mx.float32), None, LENGTH_EPS / dims) * dims**-0.5)
 
 
-@mx.compile
+@partial(mx.compile, shapeless=True)
 def _gates(a: mx.array, b: mx.array, log_rate: mx.array, bias: mx.array) -> tuple[mx.array, mx.array]:
     """Return log decays ``-exp(A_log) softplus(a + dt_bias)`` and rates ``sigmoid(b)``, float32."""
     softplus = mx.logaddexp(a.astype(mx.float32) + bias.astype(mx.float32), 0)

@@ -1,5 +1,7 @@
 """Root mean square norms (Zhang & Sennrich, 2019), exact where weights are wider than activations."""
 
+from functools import partial
+
 import mlx.core as mx
 from mlx import nn
 
@@ -38,12 +40,12 @@ class GatedNorm(nn.Module):
         return _gated(mx.fast.rms_norm(x, self.weight.astype(x.dtype), self._eps), gate)
 
 
-@mx.compile
+@partial(mx.compile, shapeless=True)
 def _scaled(x: mx.array, weight: mx.array) -> mx.array:
     return (x.astype(mx.float32) * weight).astype(x.dtype)
 
 
-@mx.compile
+@partial(mx.compile, shapeless=True)
 def _gated(x: mx.array, gate: mx.array) -> mx.array:
     wide = gate.astype(mx.float32)
     return (x * wide * mx.sigmoid(wide)).astype(gate.dtype)
