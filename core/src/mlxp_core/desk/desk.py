@@ -133,7 +133,8 @@ class Desk(Services):
         request = defaults.fill(
             replace(request, output=shape), settings=self._generation, model=model, seed=self._draw_seed()
         )
-        request = replace(request, prompt=await self._fetched(request.prompt))
+        first, *others = [await self._fetched(each) for each in (request.prompt, *request.further_prompts)]
+        request = replace(request, prompt=first, further_prompts=tuple(others))
         prepared = await self._on_worker(
             lambda: preparing.prepare(
                 request,
