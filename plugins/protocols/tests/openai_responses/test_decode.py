@@ -186,7 +186,7 @@ ITEMS = st.fixed_dictionaries(
         "role": st.sampled_from(["user", "assistant", "system", "developer"]),
         "content": CONTENT,
         "summary": st.lists(st.fixed_dictionaries({"text": WORDS})),
-        "id": WORDS | st.none(),
+        "id": WORDS | JSON,
         "call_id": WORDS,
         "name": WORDS,
         "input": WORDS,

@@ -67,8 +67,7 @@ def test_the_chain_is_whole_and_in_order(stream):
         *("output_item.added", "reasoning_summary_part.added", "reasoning_summary_text.delta", *REASONING),
         *("output_item.added", "content_part.added", "output_text.delta", "output_text.delta", *MESSAGE),
         "output_item.added",
-        *("function_call_arguments.delta", "function_call_arguments.delta"),
-        *("function_call_arguments.done", "output_item.done"),
+        *("function_call_arguments.delta", "function_call_arguments.done", "output_item.done"),
         *("output_item.added", "content_part.added", "output_text.delta", *MESSAGE),
         "completed",
     ]
@@ -80,11 +79,10 @@ def test_the_chain_is_whole_and_in_order(stream):
         EVENTS.validate_python(event, strict=True)
 
 
-@pytest.mark.parametrize("script", scripts.SCRIPTS, ids=lambda script: script.name)
+@pytest.mark.parametrize(
+    "script", [one for one in scripts.SCRIPTS if one.choices == 1], ids=lambda script: script.name
+)
 def test_a_whole_response_is_what_ends_the_stream(new_surface, script):
-    if script.choices > 1:
-        pytest.skip("a response has one choice")
-
     def said(**body):
         request = WireRequest(body=json.dumps({"input": "hi", **body}).encode())
         encoder = new_surface().endpoints[0].decode(request).encoder
@@ -118,28 +116,8 @@ def test_an_impossible_token_has_a_finite_score(answer):
     assert part["logprobs"][0]["logprob"] == part["logprobs"][0]["top_logprobs"][0]["logprob"] == -9999.0
 
 
-@pytest.mark.parametrize(
-    "fragments", [['{"a": 1}'], ['{"a": {', "}", "}"], ["{}", "\n"], ["{", '"a"', ": [{}]", "} "]]
-)
-def test_arguments_are_complete_json_only_when_the_call_is_done(decode, fragments):
-    encoder = decode(stream=True).encoder
-    told = ""
-
-    def hear(said):
-        events = [json.loads(data) for _, data in read_sse(said)]
-        return "".join(event.get("delta", "") for event in events)
-
-    hear(encoder.feed(BEGIN) + encoder.feed(CallStarted(0, "call_0", "f")))
-    for fragment in fragments:
-        told += hear(encoder.feed(CallDelta(0, fragment)))
-        with pytest.raises(json.JSONDecodeError):
-            json.loads(told)
-    told += hear(encoder.feed(CallDone(0)))
-    assert told == "".join(fragments)
-
-
 @pytest.mark.parametrize("tools", [[], [CUSTOM]])
-def test_a_broken_call_is_never_done(stream, tools):
+def test_a_broken_call_is_text_and_nothing_else(stream, tools):
     name = tools[0]["name"] if tools else "f"
     said = (
         BEGIN,
@@ -149,13 +127,13 @@ def test_a_broken_call_is_never_done(stream, tools):
         Finished("length", Usage(), Timing(), warnings=("cut",)),
     )
     events = stream(said, tools=tools)
-    done = [event["item"]["type"] for event in events if event["type"] == "response.output_item.done"]
+    items = {event["item"]["type"] for event in events if "item" in event}
     last = events[-1]
-    assert done == [item["type"] for item in last["response"]["output"]] == ["message"]
+    assert items == {"message"}
+    assert [item["id"] for item in last["response"]["output"]] == ["msg_1_0"]
     assert last["response"]["output"][0]["content"][0]["text"] == "<call>"
     assert last["type"] == "response.incomplete"
     assert last["response"]["mlxp"] == {"seed": 7, "warnings": ["cut"]}
-    assert not any(kind.endswith(("arguments.done", "input.done")) for kind in kinds(events))
 
 
 @pytest.mark.parametrize(

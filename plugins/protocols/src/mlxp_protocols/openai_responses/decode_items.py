@@ -185,7 +185,7 @@ def _result(
         case wire.ComputerCallOutput(output=seen):
             return Result(call_id, content.screenshot(seen, where))
         case wire.ApplyPatchCallOutput(output=output, status=status):
-            told = content.result(output, where) or (Text(status or ""),)
+            told = content.result(output, where) or (Text(status),)
             return Result(call_id, told, failed=status == "failed")
         case _:
             return Result(call_id, content.result(item.output, where))

@@ -1,13 +1,14 @@
 """The items of an output while they are said: each begins, grows, and ends as it will stay.
 
-Every method returns the events that tell it. Arguments of a call become complete JSON only when the call is done: a
-closing brace at the end of what was said is held back until then, so a call that breaks never looks finished.
+Every method returns the events that tell it. A call is told when it is done, whole: clients take an item that was
+announced for one that will be finished, and whether a call will be is known only then.
 """
 
 from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mlxp_core.types import TokenScore
 from mlxp_protocols.openai_responses import wire_answer as wire
@@ -15,6 +16,8 @@ from mlxp_protocols.openai_responses import wire_events as events
 from mlxp_protocols.openai_responses.offers import CUSTOM_INPUT, Offer
 from mlxp_protocols.openai_responses.wire_answer import ItemStatus
 from mlxp_protocols.openai_responses.wire_events import StreamEvent
+
+CallItem = wire.FunctionCallItem | wire.CustomCallItem
 
 _LEAST_LOGPROB = -9999.0  # JSON has no -inf
 
@@ -118,97 +121,62 @@ class OpenReasoning:
         )
 
 
-class OpenFunctionCall:
-    """A call of a function, told in fragments of JSON text."""
+class OpenCall:
+    """A call that is being said; nothing is told of it yet."""
 
-    def __init__(self, place: Place, call_id: str, offer: Offer) -> None:
-        self._place = place
-        self._id = place.id("fc")
+    def __init__(self, call_id: str, offer: Offer) -> None:
         self._call_id = call_id
         self._offer = offer
         self._arguments: list[str] = []
-        self._held = ""
 
-    def begin(self) -> list[StreamEvent]:
-        """Announce the call by its name."""
-        return [events.ItemAdded(self._place.number(), self._place.index, self._item("in_progress"))]
-
-    def add(self, fragment: str) -> list[StreamEvent]:
+    def add(self, fragment: str) -> None:
         """Take more of the arguments."""
-        said = self._held + fragment
-        end = said.rstrip()
-        cut = len(end) - 1 if end.endswith("}") else len(said)
-        self._held = said[cut:]
-        return self._tell(said[:cut])
-
-    def end(self) -> tuple[list[StreamEvent], wire.FunctionCallItem]:
-        """Finish the call."""
-        told = self._tell(self._held)
-        at, number, item = self._place.index, self._place.number, self._item("completed")
-        return [
-            *told,
-            events.ArgumentsDone(number(), self._id, at, item.arguments),
-            events.ItemDone(number(), at, item),
-        ], item
-
-    def _tell(self, fragment: str) -> list[StreamEvent]:
-        if not fragment:
-            return []
         self._arguments.append(fragment)
-        return [events.Arguments(self._place.number(), self._id, self._place.index, fragment)]
 
-    def _item(self, status: ItemStatus) -> wire.FunctionCallItem:
-        return wire.FunctionCallItem(
-            id=self._id,
-            status=status,
+    def end(self, place: Place) -> tuple[list[StreamEvent], CallItem]:
+        """Finish the call, and tell it from its beginning."""
+        arguments = "".join(self._arguments)
+        match self._offer.kind:
+            case "function":
+                return self._tell_function(place, arguments)
+            case "custom":
+                return self._tell_custom(place, custom_input(arguments))
+
+    def _tell_function(self, place: Place, arguments: str) -> tuple[list[StreamEvent], CallItem]:
+        at, number = place.index, place.number
+        item = wire.FunctionCallItem(
+            id=place.id("fc"),
+            status="completed",
             call_id=self._call_id,
             name=self._offer.name,
-            arguments="".join(self._arguments),
+            arguments=arguments,
             namespace=self._offer.namespace,
         )
-
-
-class OpenCustomCall:
-    """A call of a custom tool. Its text stands inside a JSON string, so it is told when the string is whole."""
-
-    def __init__(self, place: Place, call_id: str, offer: Offer) -> None:
-        self._place = place
-        self._id = place.id("ctc")
-        self._call_id = call_id
-        self._offer = offer
-        self._arguments: list[str] = []
-
-    def begin(self) -> list[StreamEvent]:
-        """Announce the call by its name."""
-        return [events.ItemAdded(self._place.number(), self._place.index, self._item("in_progress", ""))]
-
-    def add(self, fragment: str) -> list[StreamEvent]:
-        """Take more of the arguments; there is nothing to tell yet."""
-        self._arguments.append(fragment)
-        return []
-
-    def end(self) -> tuple[list[StreamEvent], wire.CustomCallItem]:
-        """Finish the call."""
-        item = self._item("completed", custom_input("".join(self._arguments)))
-        at, number = self._place.index, self._place.number
         return [
-            events.CustomInput(number(), self._id, at, item.input),
-            events.CustomInputDone(number(), self._id, at, item.input),
+            events.ItemAdded(number(), at, replace(item, status="in_progress", arguments="")),
+            events.Arguments(number(), item.id, at, arguments),
+            events.ArgumentsDone(number(), item.id, at, arguments),
             events.ItemDone(number(), at, item),
         ], item
 
-    def _item(self, status: ItemStatus, text: str) -> wire.CustomCallItem:
-        return wire.CustomCallItem(
-            id=self._id,
-            status=status,
+    def _tell_custom(self, place: Place, text: str) -> tuple[list[StreamEvent], CallItem]:
+        at, number = place.index, place.number
+        item = wire.CustomCallItem(
+            id=place.id("ctc"),
+            status="completed",
             call_id=self._call_id,
             name=self._offer.name,
             input=text,
             namespace=self._offer.namespace,
         )
+        return [
+            events.ItemAdded(number(), at, replace(item, status="in_progress", input="")),
+            events.CustomInput(number(), item.id, at, text),
+            events.CustomInputDone(number(), item.id, at, text),
+            events.ItemDone(number(), at, item),
+        ], item
 
 
-OpenCall = OpenFunctionCall | OpenCustomCall
 OpenItem = OpenMessage | OpenReasoning | OpenCall
 
 

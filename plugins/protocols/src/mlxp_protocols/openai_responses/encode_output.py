@@ -1,7 +1,6 @@
 """Events of the engine -> items of the output, one open at a time.
 
-A call that breaks is abandoned: its item was announced, but is never done and never part of the output, and clients
-run calls by what is done. Its markup follows as text. The place of an abandoned item is not used again.
+A call that breaks leaves no item behind; its markup follows as text.
 """
 
 from collections.abc import Callable
@@ -17,15 +16,14 @@ from mlxp_core.types import (
 )
 from mlxp_protocols.openai_responses import wire_answer as wire
 from mlxp_protocols.openai_responses.encode_items import (
-    OpenCustomCall,
-    OpenFunctionCall,
+    OpenCall,
     OpenItem,
     OpenMessage,
     OpenReasoning,
     Place,
     logprob_of,
 )
-from mlxp_protocols.openai_responses.offers import Offer, Offers, offer_of
+from mlxp_protocols.openai_responses.offers import Offers, offer_of
 from mlxp_protocols.openai_responses.wire_events import StreamEvent
 
 Said = TextDelta | ThinkingDelta | CallStarted | CallDelta | CallDone | CallBroken | Scored
@@ -46,7 +44,6 @@ class Draft:
         self._number = number
         self._items: list[wire.OutputItem] = []
         self._open: OpenItem | None = None
-        self._next = 0
         self._scores: list[wire.Logprob] = []
 
     def take(self, event: Said) -> list[StreamEvent]:
@@ -57,7 +54,9 @@ class Draft:
             case ThinkingDelta(text=text):
                 return self._thoughts(text)
             case CallStarted(id=call_id, name=name):
-                return self._call(call_id, offer_of(self._offers, name))
+                said = self.close("completed")
+                self._open = OpenCall(call_id, offer_of(self._offers, name))
+                return said
             case CallDelta() | CallDone():
                 return self._grow_call(event)
             case CallBroken(text=text):
@@ -109,29 +108,21 @@ class Draft:
                 self._open = reasoning
                 return [*said, *reasoning.begin(), *reasoning.add(text)]
 
-    def _call(self, call_id: str, offer: Offer) -> list[StreamEvent]:
-        said = self.close("completed")
-        kind = OpenFunctionCall if offer.kind == "function" else OpenCustomCall
-        call = kind(self._place(), call_id, offer)
-        self._open = call
-        return [*said, *call.begin()]
-
     def _grow_call(self, event: CallDelta | CallDone) -> list[StreamEvent]:
         match self._open, event:
-            case (OpenFunctionCall() | OpenCustomCall()) as call, CallDelta(arguments=fragment):
-                return call.add(fragment)
-            case (OpenFunctionCall() | OpenCustomCall()) as call, CallDone():
-                said, item = call.end()
-                self._items.append(item)
+            case OpenCall() as call, CallDelta(arguments=fragment):
+                call.add(fragment)
+                return []
+            case OpenCall() as call, CallDone():
                 self._open = None
+                said, item = call.end(self._place())
+                self._items.append(item)
                 return said
             case _:
                 raise AssertionError(f"{event} outside a call; see the grammar of events")
 
     def _place(self) -> Place:
-        place = Place(self._stem, self._next, self._number)
-        self._next += 1
-        return place
+        return Place(self._stem, len(self._items), self._number)
 
     def _taken_scores(self) -> list[wire.Logprob]:
         scores, self._scores = self._scores, []

@@ -1,6 +1,9 @@
 """What becomes of every field of a request for a response, as data; shown at ``GET /v1``."""
 
+from collections.abc import Mapping
+
 from mlxp_core.contracts import RequestField
+from mlxp_core.types import Capability
 
 _HONOURED = {
     "input": "a string or items; items of kinds that mean nothing to a model are passed over with a warning",
@@ -55,8 +58,15 @@ _REFUSED = {
     "prompt": "prompt templates are not kept here; send instructions and input",
 }
 
+_NEEDS: Mapping[str, Capability] = {
+    "tools": "tools",
+    "tool_choice": "tools",
+    "parallel_tool_calls": "tools",
+    "reasoning": "thinking",
+}
+
 FIELDS = (
-    *(RequestField(name, "honoured", note) for name, note in _HONOURED.items()),
+    *(RequestField(name, "honoured", note, _NEEDS.get(name)) for name, note in _HONOURED.items()),
     *(RequestField(name, "accepted", note) for name, note in _ACCEPTED.items()),
     *(RequestField(name, "refused", note) for name, note in _REFUSED.items()),
 )

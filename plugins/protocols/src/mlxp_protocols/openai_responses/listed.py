@@ -27,12 +27,16 @@ def as_listed(raw: Raw, place: str, suffix: str) -> Raw:
     """
     given = msgspec.json.decode(raw, type=dict[str, object])
     kind = kind_of(given, place)
-    told = {**given, "type": kind, "id": given.get("id") or f"{_PREFIXES.get(kind, 'item')}_{suffix}"}
+    told = {**given, "type": kind, "id": _named(given.get("id")) or f"{_PREFIXES.get(kind, 'item')}_{suffix}"}
     if kind != "reasoning":
         told["status"] = given.get("status") or "completed"
     if kind == "message":
         told["content"] = _parts(given.get("content"), given["role"])
     return Raw(msgspec.json.encode(told))
+
+
+def _named(item_id: object) -> str | None:
+    return item_id if isinstance(item_id, str) else None
 
 
 def _parts(content: object, role: object) -> object:

@@ -5,6 +5,7 @@ import uuid
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import Endpoint, Query, Settings, SettingsSection, WireProtocol
+from mlxp_protocols import openai_error
 from mlxp_protocols.openai_responses import errors
 from mlxp_protocols.openai_responses.decode import ResponsesDecoder
 from mlxp_protocols.openai_responses.fields import FIELDS
@@ -50,6 +51,7 @@ def make_protocol(decoder: ResponsesDecoder, kept: KeptResponses) -> WireProtoco
             ),
         ),
         render_error=errors.render,
+        error=openai_error.ErrorBody,
         fields=FIELDS,
         prefixes=(_ROOT,),
     )

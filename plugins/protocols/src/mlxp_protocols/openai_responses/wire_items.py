@@ -202,8 +202,8 @@ class ApplyPatchCall(Struct, frozen=True, tag_field="type", tag="apply_patch_cal
 class ApplyPatchCallOutput(Struct, frozen=True, tag_field="type", tag="apply_patch_call_output"):
     """How the change went."""
 
+    status: str
     call_id: str | None = None
-    status: str | None = None
     output: Raw = ABSENT
     id: str | None = None
     caller: Raw = ABSENT
