@@ -1,15 +1,23 @@
-"""Qwen 3.5: the family and its formats. Imports no arrays, so that listing plugins stays quick."""
+"""Qwen 3.5: the family, its formats and its eyes. Imports no arrays, so that listing plugins stays quick."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import (
     DraftHead,
     DraftNetwork,
+    ImagePreparer,
     LanguageModel,
     ModelFamily,
     ThinkingFormat,
     ToolFormat,
+    VisionNetwork,
+    VisionTower,
 )
 from mlxp_qwen35 import config, need, thinking, tools, weights
+from mlxp_qwen35.eyes import config as eyes
+from mlxp_qwen35.eyes import weights as eye_weights
 
 
 def _build(read: config.Qwen35Config) -> LanguageModel:
@@ -22,6 +30,18 @@ def _build_draft(read: config.Qwen35Config) -> DraftNetwork:
     from mlxp_qwen35.mtp import Predictor  # as above
 
     return Predictor(read)
+
+
+def _build_eyes(read: eyes.TowerConfig) -> VisionNetwork:
+    from mlxp_qwen35.eyes.tower import Tower  # as above
+
+    return Tower(read)
+
+
+def _preparer(read: eyes.TowerConfig, settings: Mapping[str, Any]) -> ImagePreparer:
+    from mlxp_qwen35.eyes import images  # Pillow only where there are eyes
+
+    return images.preparer(read, settings)
 
 
 @hookimpl
@@ -38,6 +58,7 @@ def mlxp_model_families() -> list[ModelFamily]:
             need=need.need,
             tool_format=tools.FORMAT.name,
             thinking_format=thinking.FORMAT.name,
+            vision_tower="qwen35",
             lora_targets=(
                 *("q_proj", "k_proj", "v_proj", "o_proj"),
                 *("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "out_proj"),
@@ -64,3 +85,19 @@ def mlxp_tool_formats() -> list[ToolFormat]:
 def mlxp_thinking_formats() -> list[ThinkingFormat]:
     """Return how it thinks."""
     return [thinking.FORMAT]
+
+
+@hookimpl
+def mlxp_vision_towers() -> list[VisionTower]:
+    """Return how it sees."""
+    return [
+        VisionTower(
+            name="qwen35",
+            config=eyes.read,
+            preparer=_preparer,
+            build=_build_eyes,
+            rename=eye_weights.rename,
+            convert=eye_weights.convert,
+            files=(eye_weights.SIDECAR,),
+        )
+    ]

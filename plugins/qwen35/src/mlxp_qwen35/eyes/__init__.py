@@ -1,0 +1,1 @@
+"""How Qwen 3.5 sees: by a tower whose neighbouring patches are merged into soft tokens."""
