@@ -24,7 +24,6 @@ from mlxp_core.types import (
     Usage,
 )
 from mlxp_protocols.openai_responses import plugin
-from mlxp_protocols.openai_responses.settings import ResponsesSettings
 
 BEGIN = Started("", "")
 USAGE = Usage(prompt=11, cached=4, completion=9, thinking=5)
@@ -38,10 +37,13 @@ WEATHER = {
 
 
 class Defaults:
-    """Settings that nobody touched."""
+    """Settings that nobody touched, but for those given."""
+
+    def __init__(self, **given):
+        self.given = given
 
     def section(self, kind):
-        return kind()
+        return kind(**self.given)
 
 
 def think_and_call(order):
@@ -309,10 +311,17 @@ def test_codex_finishes_its_work():
         assert served.call(lambda: served.engine.orders[0].request.thinking) is True
 
 
-def test_the_settings_say_how_long_responses_are_kept():
+def test_the_settings_say_how_much_is_kept():
     (section,) = plugin.mlxp_settings_sections()
-    assert (section.name, section.type()) == ("openai-responses", ResponsesSettings())
-    assert (section.type().keep_s, section.type().keep_bytes) == (3600.0, 33554432)
+    assert (section.name, section.type().keep_s, section.type().keep_bytes) == (
+        "openai-responses",
+        3600.0,
+        33554432,
+    )
+    for given, kept in (({}, 200), ({"keep_s": 0.0}, 404), ({"keep_bytes": 100}, 404)):
+        with serve(plugin.mlxp_protocols(Defaults(**given)), scripts.PLAIN.events) as served:
+            said = served.client.post("/v1/responses", json={"input": "hi"}).json()
+            assert served.client.get(f"/v1/responses/{said['id']}").status_code == kept
 
 
 @pytest.mark.parametrize(
