@@ -3,8 +3,9 @@
     python benchmarks/bench_ready.py [MODEL] [--runs 10]
 
 Each run is a new process. `ready_ms` is the time from its start to `GET /health` saying 200, `answer_ms` to the end of
-a chat answer of one token; `imports_ms` is Python itself and the imports of such a process. The first run reads the
-disk; the model is the project's own sketch unless a folder is given.
+a chat answer of one token; `imports_ms` is Python itself and the imports of such a process. `cold_ready_ms` is one run
+after the system was asked to forget the files of Python's packages. The model is the project's own sketch unless a
+folder is given.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
@@ -78,6 +80,22 @@ def healthy(client: httpx.Client) -> bool:
         return False
 
 
+def forget_packages() -> bool:
+    """Ask the system to drop the packages from its page cache, where it can be asked; say whether it could."""
+    if not hasattr(os, "posix_fadvise"):
+        return False
+    for folder in {
+        sysconfig.get_path("purelib"),
+        sysconfig.get_path("platlib"),
+        sysconfig.get_path("stdlib"),
+    }:
+        for path in Path(folder).rglob("*"):
+            if path.is_file():
+                with path.open("rb") as file:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return True
+
+
 def imports() -> float:
     """Return milliseconds of a process that only imports what a server does."""
     begin = time.perf_counter()
@@ -96,13 +114,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = folder  # nobody's settings
         model = chosen.model or write_sketch(Path(folder) / "sketch")
+        cold = first_answers(model)[0] if forget_packages() else None
         runs = [first_answers(model) for _ in range(chosen.runs)]
         imported = [imports() for _ in range(chosen.runs)]
     ready, answer = ([run[place] for run in runs] for place in (0, 1))
     result = {
         "model": model.name,
         "runs": chosen.runs,
-        "first_ready_ms": round(ready[0]),
+        "cold_ready_ms": None if cold is None else round(cold),
         "ready_ms": round(statistics.median(ready)),
         "best_ready_ms": round(min(ready)),
         "answer_ms": round(statistics.median(answer)),
