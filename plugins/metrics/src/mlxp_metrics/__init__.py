@@ -1,0 +1,1 @@
+"""What the server does, in numbers that Prometheus reads."""
