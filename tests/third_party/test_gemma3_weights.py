@@ -1,7 +1,7 @@
 """A stranger's family with real weights: Gemma 3 270M over HTTP, greedy, says what mlx-lm says.
 
 The weights are not in the repository. Put a folder with the base model in MLX's or Hugging Face's layout, tokenizer and
-chat template included, at ``.cache/gemma3-270m-mlx``, or name one in ``MLXP_GEMMA3``; see ``fetch_gemma3.py``.
+chat template included, at ``.cache/gemma3-270m-mlx``, or name one in ``MLXP_GEMMA3``.
 """
 
 import os
@@ -29,7 +29,10 @@ def weights():
     """The folder of the model; skips where there is none."""
     folder = Path(os.environ.get("MLXP_GEMMA3", ROOT / ".cache" / "gemma3-270m-mlx"))
     if not (folder / "config.json").is_file():
-        pytest.skip(f"no Gemma 3 270M at {folder}: run tests/third_party/fetch_gemma3.py, or set MLXP_GEMMA3")
+        pytest.skip(
+            f"no Gemma 3 270M at {folder}: put the model there, as MLX or Hugging Face lays it out, with tokenizer.json "
+            "and chat_template.jinja, or name its folder in MLXP_GEMMA3"
+        )
     return folder
 
 

@@ -116,6 +116,18 @@ def test_it_serves_on_a_thread_of_its_own(engines, orders, paper, counting):
     assert (engine.stats().finished, engine.stats().state) == (7, "stopping")
 
 
+def test_whoever_has_an_answer_finds_it_counted(engines, orders):
+    engine, counted = engines(), []
+
+    def sink(events):
+        counted.extend(engine.stats().finished for event in events if isinstance(event, Finished))
+
+    engine.start(lambda call: call())  # on the engine's own thread, at the earliest moment there is
+    engine.submit(orders("r", sink=sink).orders)
+    engine.stop(PATIENCE_S)
+    assert counted == [1]
+
+
 def test_it_serves_an_asyncio_loop(engines, orders):
     async def main():
         loop, done = asyncio.get_running_loop(), asyncio.Event()
