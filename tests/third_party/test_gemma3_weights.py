@@ -30,8 +30,8 @@ def weights():
     folder = Path(os.environ.get("MLXP_GEMMA3", ROOT / ".cache" / "gemma3-270m-mlx"))
     if not (folder / "config.json").is_file():
         pytest.skip(
-            f"no Gemma 3 270M at {folder}: put the model there, as MLX or Hugging Face lays it out, with tokenizer.json "
-            "and chat_template.jinja, or name its folder in MLXP_GEMMA3"
+            f"no Gemma 3 270M at {folder}: put the model there, as MLX or Hugging Face lays it out, with "
+            "tokenizer.json and chat_template.jinja, or name its folder in MLXP_GEMMA3"
         )
     return folder
 

@@ -1,9 +1,10 @@
 """Parrot against the shared kit."""
 
 import pytest
+from mlxp_parrot import plugin as module
+
 from mlxp_core.testing.family import FamilySuite
 from mlxp_core.testing.plugin import PluginSuite
-from mlxp_parrot import plugin as module
 
 
 class TestPlugin(PluginSuite):
