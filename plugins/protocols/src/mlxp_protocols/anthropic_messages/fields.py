@@ -1,6 +1,9 @@
 """What becomes of every field of a messages request, as data; shown at ``GET /v1``."""
 
+from collections.abc import Mapping
+
 from mlxp_core.contracts import RequestField
+from mlxp_core.types import Capability
 
 _HONOURED = {
     "messages": "at least one; documents are read as text, PDF and uploaded files are refused",
@@ -49,8 +52,14 @@ _REFUSED = {
     "thread": "conversations are not kept here; send all messages",
 }
 
+_NEEDS: Mapping[str, Capability] = {
+    "tools": "tools",
+    "tool_choice": "tools",
+    "thinking": "thinking",
+}
+
 FIELDS = (
-    *(RequestField(name, "honoured", note) for name, note in _HONOURED.items()),
+    *(RequestField(name, "honoured", note, _NEEDS.get(name)) for name, note in _HONOURED.items()),
     *(RequestField(name, "accepted", note) for name, note in _ACCEPTED.items()),
     *(RequestField(name, "refused", note) for name, note in _REFUSED.items()),
 )

@@ -25,6 +25,7 @@ def make_protocol(decoder: CompletionDecoder) -> WireProtocol:
             ),
         ),
         render_error=openai_error.render,
+        error=openai_error.ErrorBody,
         fields=FIELDS,
         prefixes=("/v1/completions",),
     )

@@ -3,7 +3,9 @@
 from mlxp_core.contracts import RequestField
 
 FIELDS = (
-    RequestField("input", "honoured", "a text, texts, token ids, or lists of token ids; up to 2048"),
+    RequestField(
+        "input", "honoured", "a text, texts, token ids, or lists of token ids; up to 2048", "embeddings"
+    ),
     RequestField("model", "honoured", "absent: the default model"),
     RequestField("encoding_format", "honoured", "float or base64"),
     RequestField("dimensions", "honoured", "the first numbers of each vector, brought to length 1 again"),

@@ -24,6 +24,7 @@ def make_protocol(decoder: EmbeddingDecoder) -> WireProtocol:
             ),
         ),
         render_error=openai_error.render,
+        error=openai_error.ErrorBody,
         fields=FIELDS,
         prefixes=("/v1/embeddings",),
     )

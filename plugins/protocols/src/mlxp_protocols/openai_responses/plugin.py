@@ -5,6 +5,7 @@ import uuid
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import Endpoint, Query, Settings, SettingsSection, WireProtocol
+from mlxp_core.errors import BadRequest, NotFound
 from mlxp_protocols import openai_error
 from mlxp_protocols.openai_responses import errors
 from mlxp_protocols.openai_responses.decode import ResponsesDecoder
@@ -32,15 +33,27 @@ def make_protocol(decoder: ResponsesDecoder, kept: KeptResponses) -> WireProtoco
                 returns=Response,
                 summary="Answer, and keep the answer",
             ),
-            Query(path=_ONE, answer=kept.show, returns=Response, summary="Show a response"),
             Query(
-                method="DELETE", path=_ONE, answer=kept.delete, returns=Deleted, summary="Delete a response"
+                path=_ONE,
+                answer=kept.show,
+                returns=Response,
+                summary="Show a response",
+                raises=(BadRequest, NotFound),
+            ),
+            Query(
+                method="DELETE",
+                path=_ONE,
+                answer=kept.delete,
+                returns=Deleted,
+                summary="Delete a response",
+                raises=(NotFound,),
             ),
             Query(
                 path=f"{_ONE}/input_items",
                 answer=kept.input_items,
                 returns=ItemList,
                 summary="List what a response answered",
+                raises=(BadRequest, NotFound),
             ),
             Query(
                 method="POST",
@@ -48,6 +61,7 @@ def make_protocol(decoder: ResponsesDecoder, kept: KeptResponses) -> WireProtoco
                 answer=kept.cancel,
                 returns=Response,
                 summary="Refused: nothing runs in the background",
+                raises=(BadRequest, NotFound),
             ),
         ),
         render_error=errors.render,

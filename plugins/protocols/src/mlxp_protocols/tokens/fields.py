@@ -6,11 +6,13 @@ _MODEL = RequestField("model", "honoured", "absent: the default model")
 
 _CONVERSATION = (
     RequestField("messages", "honoured", "a conversation as in chat completions; tokenize and render"),
-    RequestField("tools", "honoured", "as in chat completions; with messages"),
+    RequestField("tools", "honoured", "as in chat completions; with messages", "tools"),
     RequestField(
-        "tool_choice", "honoured", "none hides the tools, allowed_tools some of them; with messages"
+        "tool_choice", "honoured", "none hides the tools, allowed_tools some of them; with messages", "tools"
     ),
-    RequestField("reasoning_effort", "honoured", "none switches thinking off, all else on; with messages"),
+    RequestField(
+        "reasoning_effort", "honoured", "none switches thinking off, all else on; with messages", "thinking"
+    ),
     RequestField("chat_template_kwargs", "honoured", "as in chat completions; with messages"),
 )
 

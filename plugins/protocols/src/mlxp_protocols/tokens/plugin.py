@@ -18,6 +18,7 @@ def make_protocol(decoder: TokenDecoder) -> WireProtocol:
         name="tokens",
         endpoints=tuple(exchange for root in _ROOTS for exchange in _exchanges(root, decoder)),
         render_error=openai_error.render,
+        error=openai_error.ErrorBody,
         fields=FIELDS,
     )
 
