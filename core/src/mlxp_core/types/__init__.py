@@ -18,6 +18,7 @@ from mlxp_core.types.events import (
     ThinkingDelta,
     TokenScore,
 )
+from mlxp_core.types.kv import KVInForce, KVMode, KVScheme, KVStorage, kv_bytes
 from mlxp_core.types.memory import Budget, Need, Verdict
 from mlxp_core.types.model import (
     AdapterInfo,
@@ -83,6 +84,10 @@ __all__ = [
     "GenerationSettings",
     "ImageBytes",
     "ImageUrl",
+    "KVInForce",
+    "KVMode",
+    "KVScheme",
+    "KVStorage",
     "Message",
     "ModelInfo",
     "Need",
@@ -119,4 +124,5 @@ __all__ = [
     "Verdict",
     "WireRequest",
     "WireResponse",
+    "kv_bytes",
 ]
