@@ -27,7 +27,9 @@ def test_the_names_of_the_cores_commands_are_those_no_plugin_may_take():
     assert set(COMMANDS) == CORE_COMMANDS
 
 
-@pytest.mark.parametrize(("arguments", "status"), [(["--version"], 0), (["serve", "nowhere"], 1), (["fly"], 2)])
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["--version"], 0), (["serve", "nowhere"], 1), (["fly"], 2)]
+)
 def test_the_process_ends_with_its_status_and_no_teardown(arguments, status, tmp_path):
     code = "import atexit; atexit.register(print, 'torn down'); from mlxp_core.cli.main import run; run()"
     done = subprocess.run(
