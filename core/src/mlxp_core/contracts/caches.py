@@ -46,10 +46,21 @@ class Positions(Protocol):
 
 
 class Snapshot(Struct, frozen=True):
-    """One row of one layer, frozen: arrays that nobody changes any more, and their size. Opaque to all but its kind."""
+    """One row of one layer, frozen. Opaque to all but its kind, but for what ``first`` says.
+
+    Attributes:
+        arrays: nobody changes them any more.
+        nbytes: bytes of them.
+        first: where tokens lie side by side, the position of the first one in the arrays: each is
+            ``[1, heads, tokens, ...]``, the last token being the row's last. So parts of them can be kept apart, shared
+            and put together again by anyone. ``None`` = the row is held as a whole, and only as a whole.
+        window: with ``first``, how many of the row's last tokens it takes to go on; ``None`` = all.
+    """
 
     arrays: tuple[mx.array, ...]
     nbytes: int
+    first: int | None = None
+    window: int | None = None
 
 
 class LayerCache(Protocol):
@@ -70,12 +81,18 @@ class LayerCache(Protocol):
         """
         ...
 
-    def freeze(self, row: int, length: int) -> Snapshot:
-        """Return the first ``length`` tokens' worth of a row, safe from later writes."""
+    def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
+        """Return the first ``length`` tokens' worth of a row, safe from later writes.
+
+        Tokens before ``start`` are left out where the snapshot has a ``first``; others take no notice of it.
+        """
         ...
 
     def thaw(self, snapshot: Snapshot) -> Self:
-        """Return a one-row cache of this kind holding ``snapshot``; ``self`` is an empty one of the same layer."""
+        """Return a one-row cache of this kind holding ``snapshot``; ``self`` is an empty one of the same layer.
+
+        Where the snapshot has a ``first``, all tokens within its ``window`` are there, whoever put it together.
+        """
         ...
 
     @property
