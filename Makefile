@@ -9,7 +9,7 @@ EXTRA := $(if $(filter none,$(BACKEND)),,[$(BACKEND)])
 PROJECTS := pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 DISTS := $(patsubst %/pyproject.toml,-e %,$(wildcard plugins/*/pyproject.toml))
 
-.PHONY: serve test check format bench env clean
+.PHONY: serve test check format bench fuzz env clean
 
 serve: env ## set up and serve the default model
 	$(BIN)/mlxp serve $(MODEL)
@@ -30,6 +30,9 @@ format: env
 
 bench: env ## the benchmarks whose numbers docs/ quotes
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script; done
+
+fuzz: env ## 2,000 requests to every path of the OpenAPI document
+	FUZZ_EXAMPLES=2000 $(BIN)/pytest -q --timeout=0 tests/fuzz
 
 env: .venv/.made
 

@@ -6,6 +6,7 @@ import json
 import httpx
 import pytest
 
+from mlxp_core.server.endpoints import LONGEST_WARNING
 from mlxp_core.testing.client import PATIENCE_S
 from mlxp_core.testing.engine import HOLD
 from mlxp_core.types import Failed, Finished, Started, TextDelta, Timing, Usage
@@ -136,6 +137,15 @@ def test_an_encoder_that_breaks_ends_its_own_answer_only(talk, caplog):
         assert "told to break" not in whole.text
         assert whole.headers["x-request-id"] in whole.json()["message"]
     assert any(whole.headers["x-request-id"] in entry.getMessage() for entry in caplog.records)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_warning_that_ends_blank_breaks_no_header(talk, stream):
+    with talk(HELLO) as (served, _):
+        for extra in ("x ", f"{'x' * (LONGEST_WARNING - len('extra: ') - 1)} y", "\t"):
+            answer = served.client.post("/t/say", json=ask(extra=extra, stream=stream))
+            assert answer.status_code == 200
+            assert answer.headers["x-mlxp-warnings"].startswith("extra:")
 
 
 def test_warnings_are_a_header_that_nobody_can_break_out_of(talk):

@@ -22,7 +22,7 @@ from mlxp_core.contracts import WireProtocol
 from mlxp_core.desk import Desk, EngineFace, keeper
 from mlxp_core.engine import Order
 from mlxp_core.loading.sketch_tokenizer import END, TURN_END, sketch_tokenizer, sketch_tokenizer_config
-from mlxp_core.plugins import Registry, SettingsStore, build_registry, load_plugins, load_settings
+from mlxp_core.plugins import Registry, build_registry, load_plugins, load_settings
 from mlxp_core.prompting import ChatTemplate, Prompt, Tokenizer, prepare
 from mlxp_core.reading import Reader
 from mlxp_core.server import Server, bind, build_app
@@ -179,8 +179,10 @@ def serve(
         plugins: further plugins, as names with modules or objects.
         loading: begin with an engine that is loading.
     """
-    settings = load_settings(None, {}, on_a_free_port(flags))
-    registry = _registry(protocols, plugins, settings)
+    extra = [("served", _Bringer(protocols)), *plugins]
+    loaded = load_plugins(PluginSettings(), extra=extra, path=())
+    settings = load_settings(None, {}, on_a_free_port(flags), loaded.sections)
+    registry = build_registry(loaded, settings)
     places = settings.section(EngineSettings)
     engine = ScriptedEngine(
         script,
@@ -203,10 +205,3 @@ class _Bringer:
     def mlxp_protocols(self) -> list[WireProtocol]:
         """Return them."""
         return self._protocols
-
-
-def _registry(
-    protocols: Sequence[WireProtocol], plugins: Sequence[tuple[str, object]], settings: SettingsStore
-) -> Registry:
-    extra = [("served", _Bringer(protocols)), *plugins]
-    return build_registry(load_plugins(PluginSettings(), extra=extra, path=()), settings)
