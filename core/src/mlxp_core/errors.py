@@ -49,6 +49,12 @@ class OverBudget(BadRequest):
     code = "context_over_budget"
 
 
+class BadAdapter(BadRequest):
+    """An adapter cannot be mounted: its files are damaged, of a kind we do not have, or do not fit the model."""
+
+    code = "bad_adapter"
+
+
 class Unauthorized(MlxpError):
     """The API key is missing or wrong."""
 
@@ -76,11 +82,24 @@ class UnknownModel(NotFound):
     code = "model_not_found"
 
 
+class UnknownAdapter(NotFound):
+    """No adapter of that id is mounted."""
+
+    code = "adapter_not_found"
+
+
 class MethodNotAllowed(MlxpError):
     """The path exists, the method does not."""
 
     status = 405
     code = "method_not_allowed"
+
+
+class Conflict(MlxpError):
+    """What is asked for contradicts something that is there."""
+
+    status = 409
+    code = "conflict"
 
 
 class TooLarge(MlxpError):

@@ -100,15 +100,20 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
     ``decode`` is pure; any fault of the body is a ``BadRequest`` from it. Each of its questions goes with its own
     ``render``, which is why the type of the answer is left open here.
+
+    Attributes:
+        accepts: the body; ``None`` = there is none, as with ``GET`` and ``DELETE``.
+        raises: errors that are answered besides those of every question, for the OpenAPI document.
     """
 
-    method: Literal["POST"] = "POST"
+    method: Literal["GET", "POST", "DELETE"] = "POST"
     path: str
     decode: Callable[[WireRequest], Exchanged[Any]]
-    accepts: type[Struct]
     returns: type[Struct]
     summary: str
+    accepts: type[Struct] | None = None
     access: Access = "key"
+    raises: tuple[type[MlxpError], ...] = ()
 
 
 class RequestField(Struct, frozen=True):

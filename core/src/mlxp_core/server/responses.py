@@ -43,8 +43,8 @@ def responses(protocol: WireProtocol, endpoint: Endpoint | Exchange | Query, sch
         case Endpoint():
             kinds = (*ANYWHERE, *OF_WORK)
             told = {"200": {"description": "The answer", "content": {**answer, **STREAM}}}
-        case Exchange():
-            kinds = (*ANYWHERE, *OF_WORK)
+        case Exchange(raises=raises):
+            kinds = (*ANYWHERE, *OF_WORK, *raises)
             told = {"200": {"description": "The answer", "content": answer}}
         case Query(raises=raises, statuses=statuses):
             kinds = (*ANYWHERE, *raises)

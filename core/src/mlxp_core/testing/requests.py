@@ -128,7 +128,9 @@ class RequestLaws:
         return self._reads(protocol).decode(as_request({**body, **(more or {})}))
 
     def _shape(self, protocol: WireProtocol) -> set[str]:
-        return {field.encode_name for field in msgspec.structs.fields(self._reads(protocol).accepts)}
+        accepts = self._reads(protocol).accepts
+        assert accepts is not None, f"{self.path} takes no body"
+        return {field.encode_name for field in msgspec.structs.fields(accepts)}
 
 
 def as_request(body: Mapping[str, object]) -> WireRequest:

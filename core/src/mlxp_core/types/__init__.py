@@ -28,8 +28,10 @@ from mlxp_core.types.model import (
     GenerationDefaults,
     ModelInfo,
     Pooling,
+    StoredAdapter,
 )
 from mlxp_core.types.question import (
+    AdaptersFound,
     Answer,
     Counted,
     CountRequest,
@@ -37,11 +39,16 @@ from mlxp_core.types.question import (
     DetokenizeRequest,
     Embedded,
     EmbedRequest,
+    FindAdapters,
+    Mounted,
+    MountRequest,
     Question,
     Rendered,
     RenderRequest,
     Tokenized,
     TokenizeRequest,
+    Unmounted,
+    UnmountRequest,
 )
 from mlxp_core.types.records import (
     ChoiceProgress,
@@ -52,11 +59,19 @@ from mlxp_core.types.records import (
     Usage,
 )
 from mlxp_core.types.request import GenerateRequest, OutputShape, PromptSource, Sampling, ToolChoice, ToolSpec
-from mlxp_core.types.settings import EngineSettings, GenerationSettings, PluginSettings, ServerSettings
+from mlxp_core.types.settings import (
+    AdapterSettings,
+    EngineSettings,
+    GenerationSettings,
+    PluginSettings,
+    ServerSettings,
+)
 from mlxp_core.types.wire import WireRequest, WireResponse
 
 __all__ = [
     "AdapterInfo",
+    "AdapterSettings",
+    "AdaptersFound",
     "Answer",
     "Budget",
     "Call",
@@ -78,6 +93,7 @@ __all__ = [
     "EngineStats",
     "Event",
     "Failed",
+    "FindAdapters",
     "Finished",
     "GenerateRequest",
     "GenerationDefaults",
@@ -90,6 +106,8 @@ __all__ = [
     "KVStorage",
     "Message",
     "ModelInfo",
+    "MountRequest",
+    "Mounted",
     "Need",
     "OutputShape",
     "Part",
@@ -110,6 +128,7 @@ __all__ = [
     "Scored",
     "ServerSettings",
     "Started",
+    "StoredAdapter",
     "Text",
     "TextDelta",
     "Thinking",
@@ -120,6 +139,8 @@ __all__ = [
     "Tokenized",
     "ToolChoice",
     "ToolSpec",
+    "UnmountRequest",
+    "Unmounted",
     "Usage",
     "Verdict",
     "WireRequest",

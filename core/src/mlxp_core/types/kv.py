@@ -10,7 +10,7 @@ KVMode = Literal["off", "config", "4", "8"]
 
 
 class KVStorage(Struct, frozen=True):
-    """Affine quantization along the head: ``bits`` for each value, a scale and a bias for each ``group_size`` of them."""
+    """Affine quantization along a head: ``bits`` a value; a scale and a bias for each ``group_size`` of them."""
 
     bits: int
     group_size: int

@@ -58,12 +58,50 @@ class ModelInfo(Struct, frozen=True, kw_only=True):
 
 
 class AdapterInfo(Struct, frozen=True, kw_only=True):
-    """One mounted adapter."""
+    """One mounted adapter.
+
+    Attributes:
+        id: the name requests use.
+        path: its folder.
+        model: id of the model it is mounted on.
+        key: names this mount, and no other before or after it: caches of prompts keep rows apart by it.
+        rank: the largest rank of its modules.
+        scale: what its terms are multiplied by, where no pattern says otherwise.
+        base_model: what it says it was trained on.
+        size_bytes: of its matrices in memory.
+        modules: how many modules it changes.
+        unused: modules that it was trained on and that the network has no use for.
+        warnings: what is odd and was passed over.
+    """
+
+    id: str
+    path: Path
+    model: str = ""
+    key: str = ""
+    rank: int | None = None
+    scale: float = 1.0
+    base_model: str | None = None
+    size_bytes: int = 0
+    modules: int = 0
+    unused: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class StoredAdapter(Struct, frozen=True, kw_only=True):
+    """An adapter that lies in one of the adapter roots and may be mounted.
+
+    Attributes:
+        id: the name of its folder.
+        rank, scale, base_model: as in ``AdapterInfo``; rank is unknown where its configuration cannot be read.
+        mounted: whether it is.
+    """
 
     id: str
     path: Path
     rank: int | None = None
     scale: float = 1.0
+    base_model: str | None = None
+    mounted: bool = False
 
 
 class Catalogue(Struct, frozen=True):

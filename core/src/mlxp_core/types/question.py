@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct, field
 
 from mlxp_core.types.content import Message
+from mlxp_core.types.model import AdapterInfo, StoredAdapter
 from mlxp_core.types.request import ToolChoice, ToolSpec
 
 
@@ -63,7 +64,25 @@ class Embedded(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-Answer = Counted | Tokenized | Detokenized | Rendered | Embedded
+class Mounted(Struct, frozen=True, kw_only=True):
+    """The adapter that requests may name from now on."""
+
+    adapter: AdapterInfo
+
+
+class Unmounted(Struct, frozen=True, kw_only=True):
+    """The adapter that requests may not name any more; rows that use it end with it."""
+
+    adapter: AdapterInfo
+
+
+class AdaptersFound(Struct, frozen=True, kw_only=True):
+    """Adapters on disk that go with the model, in the order of their names."""
+
+    adapters: tuple[StoredAdapter, ...]
+
+
+Answer = Counted | Tokenized | Detokenized | Rendered | Embedded | Mounted | Unmounted | AdaptersFound
 """Whatever a question may be answered with."""
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
@@ -124,3 +143,25 @@ class EmbedRequest(Question[Embedded], frozen=True, kw_only=True):
 
     inputs: tuple[str | tuple[int, ...], ...]
     dimensions: int | None = None
+
+
+class MountRequest(Question[Mounted], frozen=True, kw_only=True):
+    """Ask for an adapter to be mounted; the same one again changes nothing.
+
+    Attributes:
+        adapter: the id that requests will name.
+        path: its folder, inside one of the adapter roots; a relative one is looked for in each of them.
+    """
+
+    adapter: str
+    path: str
+
+
+class UnmountRequest(Question[Unmounted], frozen=True, kw_only=True):
+    """Ask for an adapter to be taken away; ``adapter`` is its id."""
+
+    adapter: str
+
+
+class FindAdapters(Question[AdaptersFound], frozen=True, kw_only=True):
+    """Ask which adapters there are on disk for the model."""

@@ -69,6 +69,19 @@ class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     thinking: bool | None = None
 
 
+class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[adapters]``: low-rank adapters (LoRA).
+
+    Attributes:
+        mount: adapters to mount at start, each as ``ID=FOLDER``.
+        roots: folders that adapters may be mounted from while the server runs, besides the user's own adapters and
+            those of ``mount``.
+    """
+
+    mount: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+
+
 class PluginSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``[plugins]``: which plugins are on, by entry-point name.
 
