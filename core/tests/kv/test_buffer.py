@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from mlxp_core.kv import BatchPositions, FullCache
 from mlxp_core.kv.buffer import STEP, Buffer, copied, grown, place_tokens
+from mlxp_core.kv.store import PlainStore
 
 MIB = 2**20
 
@@ -26,25 +27,25 @@ def test_growing_token_by_token_copies_seldom():
 
 def test_attending_to_nothing_is_refused():
     with pytest.raises(ValueError, match="before any were stored"):
-        FullCache(mx.float32).attend(
+        FullCache(PlainStore(mx.float32)).attend(
             mx.zeros((1, 2, 1, 4)), None, None, BatchPositions([0], [1], 1), scale=1.0
         )
 
 
 @pytest.mark.parametrize("starts", [[900] * 4, [900, 30, 411, 0]], ids=["level", "ragged"])
 def test_writing_does_not_copy_the_buffer(starts):
-    buffer = Buffer(mx.float32)
+    buffer = Buffer()
     buffer.rows = 4
     token = mx.ones((4, 2, 1, 64))
-    buffer.write(place_tokens(BatchPositions([1023] * 4, [1] * 4, 1)), token, token)
-    mx.eval(buffer.keys, buffer.values, token)
+    buffer.write(place_tokens(BatchPositions([1023] * 4, [1] * 4, 1)), (token, token))
+    mx.eval(buffer.planes, token)
     assert buffer.nbytes == 4 * MIB
     for step in range(3):
         at = BatchPositions([start + step for start in starts], [1] * 4, 1)
         mx.reset_peak_memory()
         before = mx.get_active_memory()
-        buffer.write(place_tokens(at), token, token)
-        mx.eval(buffer.keys, buffer.values)
+        buffer.write(place_tokens(at), (token, token))
+        mx.eval(buffer.planes)
         assert mx.get_peak_memory() - before < MIB
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from mlxp_core.contracts import Snapshot
 from mlxp_core.kv import FullCache, PlainPolicy, SlidingCache
+from mlxp_core.kv.store import PlainStore
 from mlxp_core.testing.caches import Bench, CacheSuite
 
 
@@ -16,7 +17,7 @@ class Full(PlainPolicy):
         self.kind = kind
 
     def full(self, layer):
-        return self.kind(mx.float32)
+        return self.kind(PlainStore(mx.float32))
 
 
 class Sliding(PlainPolicy):
@@ -27,14 +28,14 @@ class Sliding(PlainPolicy):
         self.kind = kind
 
     def sliding(self, layer, window):
-        return self.kind(mx.float32, window, 4)
+        return self.kind(PlainStore(mx.float32), window, 4)
 
 
 class Shared(FullCache):
     """Broken: a snapshot is the very array that is written to."""
 
     def freeze(self, row, length):
-        arrays = (self.held.keys, self.held.values)
+        arrays = self.held.planes
         return Snapshot(arrays=arrays, nbytes=sum(array.nbytes for array in arrays))
 
 
@@ -56,8 +57,8 @@ class NotCausal(FullCache):
 class OneTooFar(SlidingCache):
     """Broken: the window is one too wide."""
 
-    def __init__(self, dtype, window, slack):
-        super().__init__(dtype, window + 1, slack)
+    def __init__(self, store, window, slack):
+        super().__init__(store, window + 1, slack)
 
 
 class Boastful(SlidingCache):

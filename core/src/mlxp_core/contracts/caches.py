@@ -143,7 +143,15 @@ class StateCache(LayerCache, Protocol):
 
 
 class KVPolicy(Protocol):
-    """Makes the caches a model asks for, of the kind the operator chose (plain, quantized)."""
+    """Makes the caches a model asks for, of the kind the operator chose (plain, quantized).
+
+    ``layer`` is the number of the cache among the network's: what ``layer_idx`` of kv_config.json means.
+    """
+
+    @property
+    def scheme(self) -> str:
+        """Return how every layer keeps its keys and values; rows frozen under another scheme cannot be thawed."""
+        ...
 
     def full(self, layer: int) -> AttentionCache:
         """Return a cache for a layer that attends to everything before it."""

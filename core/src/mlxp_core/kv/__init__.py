@@ -2,9 +2,10 @@
 
 from mlxp_core.kv.batch import BatchCache, RowSnapshot, forward
 from mlxp_core.kv.full import FullCache
-from mlxp_core.kv.policy import PlainPolicy
+from mlxp_core.kv.policy import PlainPolicy, QuantizedPolicy
 from mlxp_core.kv.positions import BatchPositions
 from mlxp_core.kv.recurrent import RecurrentCache
+from mlxp_core.kv.scheme import policy_for
 from mlxp_core.kv.sliding import SlidingCache
 
 __all__ = [
@@ -12,8 +13,10 @@ __all__ = [
     "BatchPositions",
     "FullCache",
     "PlainPolicy",
+    "QuantizedPolicy",
     "RecurrentCache",
     "RowSnapshot",
     "SlidingCache",
     "forward",
+    "policy_for",
 ]

@@ -11,7 +11,8 @@ import mlx.core as mx
 from msgspec import Struct
 
 from mlxp_core.contracts import Positions, Snapshot
-from mlxp_core.kv.masks import Mask, common_start, query_positions
+from mlxp_core.kv.masks import common_start, query_positions
+from mlxp_core.kv.store import Planes
 
 STEP = 256
 """Buffers grow by whole multiples of this many tokens, and at least by a quarter."""
@@ -52,78 +53,69 @@ def grown(needed: int, have: int, most: int | None = None) -> int:
     return size if most is None else min(size, most)
 
 
-def attention(q: mx.array, k: mx.array, v: mx.array, *, scale: float, mask: Mask) -> mx.array:
-    """Attend in the type of what is stored, and answer in the query's own."""
-    out = mx.fast.scaled_dot_product_attention(q.astype(k.dtype), k, v, scale=scale, mask=mask)
-    return out.astype(q.dtype)
-
-
 class Buffer:
-    """``keys`` and ``values``: ``[rows, kv_heads, slots, dim]``; ``None`` until the first pass says their shape."""
+    """Planes of keys and values, each ``[rows, kv_heads, slots, ...]``; none until a pass says their shape."""
 
-    def __init__(self, dtype: mx.Dtype, most: int | None = None) -> None:
+    def __init__(self, most: int | None = None) -> None:
         """Hold one row of nothing.
 
         Args:
-            dtype: type of what is stored.
             most: slots beyond which the buffer never grows.
         """
-        self.dtype = dtype
         self.rows = 1
-        self.keys: mx.array | None = None
-        self.values: mx.array | None = None
+        self.planes: Planes = ()
         self._most = most
 
     @property
     def slots(self) -> int:
         """Return how many slots are allocated per row."""
-        return 0 if self.keys is None else self.keys.shape[2]
+        return self.planes[0].shape[2] if self.planes else 0
 
     @property
     def nbytes(self) -> int:
         """Return the bytes allocated, all rows together."""
-        return 0 if self.keys is None or self.values is None else self.keys.nbytes + self.values.nbytes
+        return sum(plane.nbytes for plane in self.planes)
 
-    def write(self, place: Place, k: mx.array, v: mx.array) -> None:
-        """Store ``k`` and ``v``, ``[rows, kv_heads, width, dim]``, at ``place``, growing where needed."""
+    def write(self, place: Place, new: Planes) -> None:
+        """Store ``new``, each ``[rows, kv_heads, width, ...]``, at ``place``, growing where needed."""
         size = grown(place.size, self.slots, self._most)
-        self.keys = _written(self.keys, k, place, size, self.dtype)
-        self.values = _written(self.values, v, place, size, self.dtype)
+        held = self.planes or tuple(_empty(plane, self.rows) for plane in new)
+        self.planes = tuple(_written(*pair, place, size) for pair in zip(held, new, strict=True))
 
-    def replace(self, held: int, picks: mx.array, k: mx.array, v: mx.array) -> tuple[mx.array, mx.array]:
-        """Put the first ``held`` slots and ``k``, ``v`` side by side; store what ``picks`` picks of them.
+    def replace(self, held: int, picks: mx.array, new: Planes) -> Planes:
+        """Put the first ``held`` slots and ``new`` side by side; store what ``picks`` picks of them.
 
         Args:
             held: how many slots come first.
             picks: ``[rows, 1, slots, 1]``, indices into the two side by side.
-            k: ``[rows, kv_heads, width, dim]``.
-            v: ``[rows, kv_heads, width, value_dim]``.
+            new: each ``[rows, kv_heads, width, ...]``.
 
         Returns:
-            Keys and values side by side, ``[rows, kv_heads, held + width, dim]``.
+            Old and new side by side, each ``[rows, kv_heads, held + width, ...]``.
         """
-        keys, values = k.astype(self.dtype), v.astype(self.dtype)
+        both = new
         if held:
-            old_keys, old_values = self.first(held)
-            keys = mx.concatenate([old_keys, keys], axis=2)
-            values = mx.concatenate([old_values, values], axis=2)
-        self.keys = mx.take_along_axis(keys, picks, axis=2)
-        self.values = mx.take_along_axis(values, picks, axis=2)
-        return keys, values
+            pairs = zip(self.first(held), new, strict=True)
+            both = tuple(mx.concatenate(list(pair), axis=2) for pair in pairs)
+        self.planes = tuple(mx.take_along_axis(plane, picks, axis=2) for plane in both)
+        return both
 
-    def first(self, slots: int) -> tuple[mx.array, mx.array]:
-        """Return keys and values of the first ``slots`` slots of every row."""
-        if self.keys is None or self.values is None:
+    def first(self, slots: int) -> Planes:
+        """Return the first ``slots`` slots of every row."""
+        if not self.planes:
             raise ValueError("the layer attends to stored keys before any were stored")
         if slots == self.slots:
-            return self.keys, self.values
-        return self.keys[:, :, :slots], self.values[:, :, :slots]
+            return self.planes
+        return tuple(plane[:, :, :slots] for plane in self.planes)
 
     def join(self, other: Self) -> None:
         """Append the rows of ``other``."""
-        size = max(self.slots, other.slots)
-        self.keys = _joined(self.keys, other.keys, (self.rows, other.rows), size)
-        self.values = _joined(self.values, other.values, (self.rows, other.rows), size)
+        size, like = max(self.slots, other.slots), self.planes or other.planes
+        mine = self.planes or tuple(_empty(plane, self.rows) for plane in like)
+        theirs = other.planes or tuple(_empty(plane, other.rows) for plane in like)
+        self.planes = tuple(
+            mx.concatenate([_sized(plane, size) for plane in pair]) for pair in zip(mine, theirs, strict=True)
+        )
         self.rows += other.rows
 
     def keep(self, rows: Sequence[int]) -> None:
@@ -131,22 +123,19 @@ class Buffer:
         if list(rows) == list(range(self.rows)):
             return
         self.rows = len(rows)
-        if self.keys is not None and self.values is not None:
-            index = mx.array(list(rows), dtype=mx.int32)
-            self.keys, self.values = mx.take(self.keys, index, axis=0), mx.take(self.values, index, axis=0)
+        index = mx.array(list(rows), dtype=mx.int32)
+        self.planes = tuple(mx.take(plane, index, axis=0) for plane in self.planes)
 
     def freeze(self, row: int, slots: int) -> Snapshot:
         """Return a copy of the first ``slots`` slots of a row."""
-        if self.keys is None or self.values is None or slots == 0:
+        if slots == 0:
             return Snapshot(arrays=(), nbytes=0)
-        arrays = tuple(copied(held[row : row + 1, :, :slots]) for held in (self.keys, self.values))
+        arrays = tuple(copied(plane[row : row + 1, :, :slots]) for plane in self.planes)
         return Snapshot(arrays=arrays, nbytes=sum(array.nbytes for array in arrays))
 
     def thaw(self, snapshot: Snapshot) -> None:
         """Take the arrays of a snapshot, under names of our own."""
-        if snapshot.arrays:
-            keys, values = snapshot.arrays
-            self.keys, self.values = mx.array(keys), mx.array(values)
+        self.planes = tuple(mx.array(array) for array in snapshot.arrays)
 
 
 def copied(part: mx.array) -> mx.array:
@@ -154,32 +143,24 @@ def copied(part: mx.array) -> mx.array:
     return part * mx.array(1, dtype=part.dtype)
 
 
-def _sized(held: mx.array | None, shape: tuple[int, ...], dtype: mx.Dtype) -> mx.array:
-    """Fill ``held`` up with zeros to ``shape``, ``[rows, kv_heads, slots, dim]``."""
-    rows, heads, slots, dim = shape
-    if held is None:
-        return mx.zeros(shape, dtype=dtype)
-    missing = slots - held.shape[2]
-    if not missing:
+def _empty(like: mx.array, rows: int) -> mx.array:
+    """Return no slots at all, of the kind of ``like``."""
+    _, heads, _, width = like.shape
+    return mx.zeros((rows, heads, 0, width), dtype=like.dtype)
+
+
+def _sized(held: mx.array, slots: int) -> mx.array:
+    """Fill ``held`` up with zeros to ``slots`` slots."""
+    rows, heads, have, width = held.shape
+    if have == slots:
         return held
-    return mx.concatenate([held, mx.zeros((rows, heads, missing, dim), dtype=dtype)], axis=2)
+    missing = mx.zeros((rows, heads, slots - have, width), dtype=held.dtype)
+    return missing if have == 0 else mx.concatenate([held, missing], axis=2)
 
 
-def _written(held: mx.array | None, new: mx.array, place: Place, size: int, dtype: mx.Dtype) -> mx.array:
-    rows, heads, width, dim = new.shape
-    buffer, new = _sized(held, (rows, heads, size, dim), dtype), new.astype(dtype)
+def _written(held: mx.array, new: mx.array, place: Place, size: int) -> mx.array:
+    buffer = _sized(held, size)
     if place.slots is not None:
         return mx.put_along_axis(buffer, place.slots, new, axis=2)
-    buffer[:, :, place.first : place.first + width] = new
+    buffer[:, :, place.first : place.first + new.shape[2]] = new
     return buffer
-
-
-def _joined(
-    one: mx.array | None, other: mx.array | None, rows: tuple[int, int], size: int
-) -> mx.array | None:
-    like = other if one is None else one
-    if like is None:
-        return None
-    _, heads, _, dim = like.shape
-    parts = zip((one, other), rows, strict=True)
-    return mx.concatenate([_sized(part, (count, heads, size, dim), like.dtype) for part, count in parts])

@@ -7,8 +7,9 @@ import mlx.core as mx
 from msgspec import Struct
 
 from mlxp_core.contracts import Positions, Snapshot
-from mlxp_core.kv.buffer import Buffer, Place, attention, place_tokens
+from mlxp_core.kv.buffer import Buffer, Place, place_tokens
 from mlxp_core.kv.masks import Mask, common_start, pair_mask
+from mlxp_core.kv.store import Store
 
 
 class Plan(Struct, frozen=True):
@@ -40,9 +41,10 @@ def plan_pass(at: Positions, overlay: mx.array | None) -> Plan:
 class FullCache:
     """An ``AttentionCache``: position ``p`` of every row is in slot ``p``."""
 
-    def __init__(self, dtype: mx.Dtype) -> None:
-        """Make an empty cache for one row that stores ``dtype``."""
-        self.held = Buffer(dtype)
+    def __init__(self, store: Store) -> None:
+        """Make an empty cache for one row; ``store`` says how keys and values are kept."""
+        self._store = store
+        self.held = Buffer()
 
     def attend(
         self,
@@ -57,9 +59,8 @@ class FullCache:
         """Store this pass's keys and values, and attend; see ``AttentionCache.attend``."""
         plan = at.once(("full", id(overlay)), lambda: plan_pass(at, overlay))
         if k is not None and v is not None:
-            self.held.write(plan.place, k, v)
-        keys, values = self.held.first(plan.keys)
-        return attention(q, keys, values, scale=scale, mask=plan.mask)
+            self.held.write(plan.place, self._store.pack(k, v))
+        return self._store.attend(q, self.held.first(plan.keys), scale=scale, mask=plan.mask)
 
     def join(self, other: Self) -> None:
         """Append the rows of ``other``."""
@@ -79,7 +80,7 @@ class FullCache:
 
     def thaw(self, snapshot: Snapshot) -> Self:
         """Return a one-row cache that holds ``snapshot``."""
-        thawed = type(self)(self.held.dtype)
+        thawed = type(self)(self._store)
         thawed.held.thaw(snapshot)
         return thawed
 

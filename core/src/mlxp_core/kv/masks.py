@@ -68,3 +68,9 @@ def _spread(overlay: mx.array, columns: mx.array) -> mx.array:
     width = overlay.shape[-1]
     inside = (columns >= 0) & (columns < width)
     return mx.take_along_axis(overlay, mx.clip(columns, 0, width - 1), axis=2) & inside
+
+
+def causal_mask(width: int, keys: int) -> mx.array:
+    """Return which keys the last ``width`` of ``keys`` tokens see, each all up to itself: ``[width, keys]``."""
+    queries = mx.arange(keys - width, keys)[:, None]
+    return mx.arange(keys)[None] <= queries

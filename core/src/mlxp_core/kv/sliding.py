@@ -17,8 +17,9 @@ import mlx.core as mx
 from msgspec import Struct
 
 from mlxp_core.contracts import Positions, Snapshot
-from mlxp_core.kv.buffer import Buffer, Place, attention, grown, place_tokens
+from mlxp_core.kv.buffer import Buffer, Place, grown, place_tokens
 from mlxp_core.kv.masks import Mask, common_start, pair_mask, query_positions, slot_positions
+from mlxp_core.kv.store import Planes, Store
 
 
 class InPlace(Struct, frozen=True):
@@ -74,17 +75,18 @@ def _beside(at: Positions, window: int, capacity: int, overlay: mx.array | None)
 class SlidingCache:
     """An ``AttentionCache`` over a ring. An ``overlay`` may reach beyond the window: all of its pass is at hand."""
 
-    def __init__(self, dtype: mx.Dtype, window: int, slack: int) -> None:
+    def __init__(self, store: Store, window: int, slack: int) -> None:
         """Make an empty cache for one row.
 
         Args:
-            dtype: type of what is stored.
+            store: how keys and values are kept.
             window: tokens a query sees, itself included.
             slack: tokens a row can always go back by.
         """
+        self._store = store
         self._window, self._slack = window, slack
         self._capacity = window + slack
-        self.held = Buffer(dtype, self._capacity)
+        self.held = Buffer(self._capacity)
 
     def attend(
         self,
@@ -104,16 +106,16 @@ class SlidingCache:
         match plan:
             case InPlace(place=place, keys=slots):
                 if k is not None and v is not None:
-                    self.held.write(place, k, v)
-                keys, values = self.held.first(slots)
+                    self.held.write(place, self._store.pack(k, v))
+                held = self.held.first(slots)
             case Beside():
-                keys, values = at.once(("beside", id(self)), lambda: self._beside(plan, k, v))
-        return attention(q, keys, values, scale=scale, mask=plan.mask)
+                held = at.once(("beside", id(self)), lambda: self._beside(plan, k, v))
+        return self._store.attend(q, held, scale=scale, mask=plan.mask)
 
-    def _beside(self, plan: Beside, k: mx.array | None, v: mx.array | None) -> tuple[mx.array, mx.array]:
+    def _beside(self, plan: Beside, k: mx.array | None, v: mx.array | None) -> Planes:
         if k is None or v is None:
             raise ValueError("the layer attends to this pass's keys before any were stored")
-        return self.held.replace(plan.held, plan.picks, k, v)
+        return self.held.replace(plan.held, plan.picks, self._store.pack(k, v))
 
     def join(self, other: Self) -> None:
         """Append the rows of ``other``."""
@@ -133,7 +135,7 @@ class SlidingCache:
 
     def thaw(self, snapshot: Snapshot) -> Self:
         """Return a one-row cache that holds ``snapshot``."""
-        thawed = type(self)(self.held.dtype, self._window, self._slack)
+        thawed = type(self)(self._store, self._window, self._slack)
         thawed.held.thaw(snapshot)
         return thawed
 

@@ -20,14 +20,31 @@ WINDOWS = (None, 3, 8, 40)
 WIDTHS = (1, 1, 1, 2, 5, 9, 30)
 
 
+Stored = Callable[[mx.array], mx.array]
+"""What keys or values are once they are stored: ``[kv_heads, count, dim]`` to the same shape, token by token."""
+
+
+def as_it_is(part: mx.array) -> mx.array:
+    """Return what was given."""
+    return part
+
+
 class Bench:
     """A batch over one attention layer, and beside it the same rows as plain lists."""
 
     def __init__(
-        self, policy: KVPolicy, window: int | None, *, dim: int, seed: int, tolerance: float
+        self,
+        policy: KVPolicy,
+        window: int | None,
+        *,
+        dim: int,
+        seed: int,
+        tolerance: float,
+        stored: Stored = as_it_is,
     ) -> None:
         """Start with one empty row."""
         self.policy, self.window, self.dim, self.tolerance = policy, window, dim, tolerance
+        self.stored = stored
         self.random = random.Random(seed)  # noqa: S311  # a schedule, not a secret
         self.cache = self.empty()
         self.rows = [Row(dim)]
@@ -39,7 +56,7 @@ class Bench:
 
     def attend(self, counts: list[int], width: int, *, overlay: mx.array | None = None) -> None:
         """Run one pass and compare every real query with plain attention."""
-        q, k, v = (self._noise(len(counts), heads, width) for heads in (HEADS, KV_HEADS, KV_HEADS))
+        q, k, v = (self.noise(len(counts), heads, width) for heads in (HEADS, KV_HEADS, KV_HEADS))
         at, scale = self.cache.begin(counts, width), self.dim**-0.5
         layer = cast("AttentionCache", self.cache.layers[0])
         out = layer.attend(q, k, v, at, scale=scale, overlay=overlay)
@@ -48,7 +65,7 @@ class Bench:
         assert mx.isfinite(out).all(), "padding made a query infinite or not a number"
         assert mx.array_equal(out, again), "attending again, without keys, gave something else"
         for index, (row, count) in enumerate(zip(self.rows, counts, strict=True)):
-            row.extend(k[index, :, :count], v[index, :, :count])
+            row.extend(self.stored(k[index, :, :count]), self.stored(v[index, :, :count]))
             if count:
                 block = None if overlay is None else overlay[index, :count, :count]
                 expected = plain_attention(q[index, :, :count], row, self.window, scale, block)
@@ -56,7 +73,8 @@ class Bench:
                 assert off <= self.tolerance, f"row {index} of {at.starts} + {counts} is off by {off}"
         assert self.cache.lengths == [len(row) for row in self.rows]
 
-    def _noise(self, rows: int, heads: int, width: int) -> mx.array:
+    def noise(self, rows: int, heads: int, width: int) -> mx.array:
+        """Return ``[rows, heads, width, dim]`` of normal numbers."""
         key = mx.random.key(self.random.getrandbits(32))
         return mx.random.normal((rows, heads, width, self.dim), key=key)
 
@@ -69,7 +87,14 @@ class Bench:
     def join(self) -> None:
         """Add a row that has read a prompt, or none."""
         seed = self.random.getrandbits(32)
-        other = Bench(self.policy, self.window, dim=self.dim, seed=seed, tolerance=self.tolerance)
+        other = Bench(
+            self.policy,
+            self.window,
+            dim=self.dim,
+            seed=seed,
+            tolerance=self.tolerance,
+            stored=self.stored,
+        )
         if prompt := self.random.choice((0, 1, 6, 20, 70)):
             other.attend([prompt], prompt)
         self.cache.join(other.cache)
@@ -99,7 +124,7 @@ class Bench:
 
 
 class CacheSuite:
-    """Laws of caches. Give it a fixture ``policy``; override ``dim`` and ``tolerance`` if need be."""
+    """Laws of caches. Give it a fixture ``policy``; override ``dim``, ``tolerance`` and ``stored`` if need be."""
 
     @pytest.fixture
     def policy(self) -> KVPolicy:
@@ -116,12 +141,18 @@ class CacheSuite:
         """Return how far an output may be off."""
         return 2e-5
 
+    @pytest.fixture
+    def stored(self) -> Stored:
+        """Return what the policy makes of keys and values; by default, it stores them as they are."""
+        return as_it_is
+
     @pytest.fixture(params=WINDOWS, ids=lambda window: f"window {window}")
     def bench(
-        self, request: pytest.FixtureRequest, policy: KVPolicy, dim: int, tolerance: float
+        self, request: pytest.FixtureRequest, policy: KVPolicy, dim: int, tolerance: float, stored: Stored
     ) -> Callable[[int], Bench]:
         """Return a maker of benches, by seed."""
-        return lambda seed: Bench(policy, request.param, dim=dim, seed=seed, tolerance=tolerance)
+        window = request.param
+        return lambda seed: Bench(policy, window, dim=dim, seed=seed, tolerance=tolerance, stored=stored)
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_any_schedule_attends_like_plain_attention(
@@ -199,6 +230,26 @@ class CacheSuite:
         under.cache = thawed
         under.attend([9], 9)
         assert [array.tolist() for array in arrays] == before
+
+    def test_any_cut_stores_the_same(self, bench: Callable[[int], Bench]) -> None:
+        """However a text is cut into passes, a row keeps the same bits: those of its tokens, one by one."""
+        whole = bench(5)
+        q, k, v = (whole.noise(1, heads, 60) for heads in (HEADS, KV_HEADS, KV_HEADS))
+        kept = []
+        for width in (60, 1, 7, 31):
+            cache, parts = whole.empty(), []
+            layer = cast("AttentionCache", cache.layers[0])
+            for start in range(0, 60, width):
+                new = [part[:, :, start : start + width] for part in (q, k, v)]
+                at = cache.begin([new[0].shape[2]], new[0].shape[2])
+                parts.append(layer.attend(new[0], new[1], new[2], at, scale=whole.dim**-0.5))
+                cache.commit(at)
+            out, snapshot = mx.concatenate(parts, axis=2), layer.freeze(0, 60)
+            kept.append((out, snapshot.arrays))
+        first_out, first = kept[0]
+        for out, arrays in kept[1:]:
+            assert all(mx.array_equal(*pair) for pair in zip(first, arrays, strict=True))
+            assert mx.abs(out - first_out).max() <= whole.tolerance
 
     def test_nbytes_covers_what_is_stored(self, bench: Callable[[int], Bench]) -> None:
         """An empty cache is free, each row costs the same, and keeping fewer rows gives bytes back."""
