@@ -7,7 +7,7 @@ the queries at a time.
 
 import mlx.core as mx
 
-SCORES = 1 << 27
+SCORES = 1 << 26
 """Scores of all heads that may be kept at a time."""
 
 _FUSED = (64, 80, 128)
