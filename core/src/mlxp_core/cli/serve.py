@@ -58,6 +58,7 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
     from mlxp_core.desk import Desk, keeper  # `mlxp --help` needs none of this
     from mlxp_core.engine import Engine, LoadPlan  # as above
     from mlxp_core.loading import choose_family, load_frontend, open_folder  # as above
+    from mlxp_core.loading.kv_config import kv_scheme  # as above
     from mlxp_core.server import build_app  # as above
     from mlxp_core.server import serve as run_server  # as above
 
@@ -77,6 +78,7 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
             eyes=frontend.eyes,
             used=frontend.tokenizer.used,
             dtype=running.dtype,
+            kv=kv_scheme(path, running.kv_quant),
             progress=told,
         )
         engine = Engine({name: plan}, running, registry.sampler_stages, on_record=keeper(registry.observers))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from mlxp_core.contracts import Constraint, FamilyConfig, ModelFamily
-from mlxp_core.types import Event, GenerateRequest, Pooling
+from mlxp_core.types import Event, GenerateRequest, KVScheme, Pooling
 
 if TYPE_CHECKING:
     from mlxp_core.loading.eyes import Eyes
@@ -82,6 +82,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         eyes: its vision tower, loaded with the first image; ``None`` = it does not see.
         used: ids from this one on are no tokens and never drawn (``Tokenizer.used``); ``None`` = all are.
         dtype: type of the weights, as in ``EngineSettings.dtype``.
+        kv: how keys and values are to be kept.
         progress: told (done, total) bytes or tensors while loading, on the engine thread.
     """
 
@@ -91,6 +92,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     eyes: Eyes | None = None
     used: int | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    kv: KVScheme = KVScheme()
     progress: Callable[[int, int], object] | None = None
 
 

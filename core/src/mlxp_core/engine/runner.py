@@ -99,10 +99,11 @@ class BatchRunner:
     def _carry_out(self, step: Step) -> Outcome:
         draws: list[Draw] = []
         failures: list[Failure] = []
-        host_s = 0.0
+        host_s, kv = 0.0, None
         match step:
             case Load(model):
                 self._shelf.load(model)
+                kv = self._shelf[model].kv
             case Prefill():
                 self._prefill(step)
             case Fork():
@@ -117,7 +118,7 @@ class BatchRunner:
                 draws = self._read_all()
             case Rest():
                 pass
-        return Outcome(tuple(draws), tuple(failures), self._cache_bytes, host_s)
+        return Outcome(tuple(draws), tuple(failures), self._cache_bytes, host_s, kv)
 
     # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 

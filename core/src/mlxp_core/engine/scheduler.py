@@ -26,7 +26,7 @@ from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.stats import Totals
 from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Step
 from mlxp_core.errors import MlxpError, Unavailable
-from mlxp_core.types import EngineSettings, EngineStats, Event, RequestRecord
+from mlxp_core.types import EngineSettings, EngineStats, Event, KVInForce, RequestRecord
 
 
 class Scheduler:
@@ -47,6 +47,7 @@ class Scheduler:
         self._deadline_s: float | None = None
         self._totals = Totals()
         self._cache_bytes = 0
+        self._kv: dict[str, KVInForce] = {}  # by model; replaced whole, as snapshots hold it
         self._said: dict[int, tuple[Sink, list[Event]]] = {}
         self._records: list[RequestRecord] = []
 
@@ -178,16 +179,18 @@ class Scheduler:
                 self._feed(outcome.draws)
                 for sequence, fault in outcome.failures:
                     self._fail((sequence,), fault)
-                self._move_on(step)
+                self._move_on(step, outcome)
             case MlxpError():
                 self._fail_step(step, outcome)
         self._forget_ended()
         return self._hand_over()
 
-    def _move_on(self, step: Step) -> None:
+    def _move_on(self, step: Step, outcome: Outcome) -> None:
         match step:
-            case Load():
+            case Load(model):
                 self._to_load.popleft()
+                if outcome.kv is not None:
+                    self._kv = {**self._kv, model: outcome.kv}
             case Prefill(sequence, _, size, last, siblings):
                 self._say(sequence, sequence.advance(size))
                 if last:
@@ -281,6 +284,7 @@ class Scheduler:
             prefilling=len(self._prefilling),
             running=len(self._running),
             cache_bytes=self._cache_bytes,
+            kv=self._kv,
             **self._totals.told(),
         )
 

@@ -14,7 +14,13 @@ Load = Callable[[LoadPlan, Callable[[int, int], None]], Network]
 def load_plan(plan: LoadPlan, progress: Callable[[int, int], None]) -> Network:
     """Carry out a plan."""
     return load_network(
-        plan.folder, plan.family, plan.config, dtype=plan.dtype, used=plan.used, progress=progress
+        plan.folder,
+        plan.family,
+        plan.config,
+        dtype=plan.dtype,
+        used=plan.used,
+        kv=plan.kv,
+        progress=progress,
     )
 
 

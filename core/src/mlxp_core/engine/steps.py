@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.errors import MlxpError
-from mlxp_core.types import RawScore
+from mlxp_core.types import KVInForce, RawScore
 
 
 class Load(Struct, frozen=True):
@@ -87,12 +87,14 @@ class Outcome(Struct, frozen=True):
         failures: rows that failed alone in this step, unless their ``draws`` end them.
         cache_bytes: bytes of all caches held now.
         host_s: seconds the host took between the last reading and this step's dispatch.
+        kv: of a ``Load``, how the model's keys and values are kept.
     """
 
     draws: tuple[Draw, ...] = ()
     failures: tuple[Failure, ...] = ()
     cache_bytes: int = 0
     host_s: float = 0.0
+    kv: KVInForce | None = None
 
 
 class Runner(Protocol):

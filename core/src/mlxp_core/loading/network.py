@@ -13,13 +13,16 @@ from msgspec import Struct
 
 from mlxp_core.contracts import FamilyConfig, KVPolicy, LanguageModel, ModelFamily
 from mlxp_core.errors import ModelFolderError, PluginError
-from mlxp_core.kv import PlainPolicy
+from mlxp_core.kv import policy_for
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.packing import NamedModes, Packing, Parts, packing_of
 from mlxp_core.loading.weights import WeightDtype, Weights, cast, read_weights, slices, target_dtype
+from mlxp_core.types import KVInForce, KVScheme
 
 Progress = Callable[[int, int], None]
 """Told (bytes read, bytes in all) while weights are read; may raise to stop."""
+
+_AS_MADE = KVScheme()
 
 _SHOWN = 3
 """Names in a message about parameters that do not fit."""
@@ -34,6 +37,7 @@ class Network(Struct, frozen=True, eq=False):
         vocabulary: number of logits.
         used: those from this one on are no tokens and never drawn: padding rows of the head; ``None`` = all are.
         weight_bytes: bytes of its parameters as they are in memory.
+        kv: how ``policy`` keeps keys and values.
     """
 
     model: LanguageModel
@@ -41,6 +45,7 @@ class Network(Struct, frozen=True, eq=False):
     vocabulary: int
     weight_bytes: int
     used: int | None = None
+    kv: KVInForce | None = None
 
 
 @runtime_checkable
@@ -61,6 +66,7 @@ def load_network(
     *,
     dtype: WeightDtype = "auto",
     used: int | None = None,
+    kv: KVScheme = _AS_MADE,
     progress: Progress | None = None,
 ) -> Network:
     """Build a family's network and read its weights.
@@ -71,11 +77,13 @@ def load_network(
         config: as the family read it.
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
         used: ids from this one on are no tokens (``Tokenizer.used``); ``None`` = all are.
+        kv: how keys and values are to be kept.
         progress: told after every slice; what it raises ends the loading.
 
     Raises:
         ModelFolderError: when files are damaged, or tensors and parameters do not fit.
         PluginError: when what the family builds is no network.
+        SetupError: when keys and values cannot be kept so.
     """
     model = family.build(config)
     if not isinstance(model, nn.Module):
@@ -85,9 +93,11 @@ def load_network(
     weights = read_weights(folder, family, config, folder.tensors)
     total = set_weights(folder, model, weights, dtype=dtype, float32=family.float32, progress=progress)
     embedded = model.embed(mx.zeros((1, 1), dtype=mx.int32))  # never computed: only shape and type are asked
+    policy, in_force = policy_for(model, kv, embedded.dtype)
     return Network(
         model=model,
-        policy=PlainPolicy(embedded.dtype),
+        policy=policy,
+        kv=in_force,
         vocabulary=model.logits(embedded).shape[-1],
         used=used,
         weight_bytes=total,

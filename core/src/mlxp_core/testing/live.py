@@ -10,6 +10,7 @@ from pathlib import Path
 from mlxp_core.desk import Desk, keeper
 from mlxp_core.engine import Engine, LoadPlan
 from mlxp_core.loading import Frontend, choose_family, load_frontend, open_folder
+from mlxp_core.loading.kv_config import kv_scheme
 from mlxp_core.plugins import Registry, build_registry, load_plugins, load_settings
 from mlxp_core.testing.client import PATIENCE_S, Flags, Served, on_a_free_port, running
 from mlxp_core.types import EngineSettings, PluginSettings, ServerSettings
@@ -55,5 +56,6 @@ def _halves(path: Path, registry: Registry, settings: EngineSettings) -> tuple[F
         eyes=frontend.eyes,
         used=frontend.tokenizer.used,
         dtype=settings.dtype,
+        kv=kv_scheme(path, settings.kv_quant),
     )
     return frontend, plan

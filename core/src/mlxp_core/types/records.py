@@ -1,8 +1,11 @@
 """What was used and how long it took; for clients, observers and statistics."""
 
+from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+from mlxp_core.types.kv import KVInForce
 
 
 class Usage(Struct, frozen=True, gc=False):
@@ -54,6 +57,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         running: rows in the decode batch.
         steps: engine turns so far.
         cache_bytes: bytes of the rows' caches.
+        kv: model that is loaded -> how its keys and values are kept.
         prompt_tokens, completion_tokens: totals since the start.
         finished, failed, cancelled: choices since the start.
         host_s: seconds between device steps that the host needed, in all.
@@ -70,6 +74,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     running: int = 0
     steps: int = 0
     cache_bytes: int = 0
+    kv: Mapping[str, KVInForce] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
     finished: int = 0

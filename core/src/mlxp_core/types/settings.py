@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from mlxp_core.types.kv import KVMode
+
 
 class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``[server]``: the HTTP side.
@@ -43,12 +45,14 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         queue: most requests waiting; beyond it new ones get 429.
         prefill_chunk: tokens of a prompt read between two decode steps.
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
+        kv_quant: bits of keys and values: ``config`` = as the model's kv_config.json says, plain without one.
     """
 
     batch: int = 8
     queue: int = 128
     prefill_chunk: int = 512
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    kv_quant: KVMode = "config"
 
 
 class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
