@@ -34,7 +34,7 @@ class Sliding(PlainPolicy):
 class Shared(FullCache):
     """Broken: a snapshot is the very array that is written to."""
 
-    def freeze(self, row, length):
+    def freeze(self, row, length, start=0):
         arrays = self.held.planes
         return Snapshot(arrays=arrays, nbytes=sum(array.nbytes for array in arrays))
 

@@ -71,6 +71,10 @@ class BatchCache:
         self.lengths = [self.lengths[row] for row in rows]
         self._reached = [self._reached[row] for row in rows]
 
+    def reached(self, row: int) -> int:
+        """Return the furthest that a row has ever been."""
+        return self._reached[row]
+
     def trim(self, row: int, count: int) -> bool:
         """Go back by ``count`` tokens in one row, or change nothing and return ``False``.
 
@@ -85,10 +89,16 @@ class BatchCache:
         self.lengths[row] = length
         return True
 
-    def freeze(self, row: int) -> RowSnapshot:
-        """Return a copy of one row that no later pass touches; its arrays are on their way to be evaluated."""
+    def freeze(self, row: int, starts: Sequence[int] | None = None) -> RowSnapshot:
+        """Return a copy of one row that no later pass touches; its arrays are on their way to be evaluated.
+
+        Args:
+            row: which one.
+            starts: for each layer, the first token that is wanted; see ``LayerCache.freeze``. By default all are.
+        """
         length = self.lengths[row]
-        layers = tuple(layer.freeze(row, length) for layer in self.layers)
+        pairs = zip(self.layers, starts or [0] * len(self.layers), strict=True)
+        layers = tuple(layer.freeze(row, length, start) for layer, start in pairs)
         mx.async_eval([layer.arrays for layer in layers])
         return RowSnapshot(layers, length, self._reached[row])
 

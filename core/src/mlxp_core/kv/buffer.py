@@ -126,16 +126,28 @@ class Buffer:
         index = mx.array(list(rows), dtype=mx.int32)
         self.planes = tuple(mx.take(plane, index, axis=0) for plane in self.planes)
 
-    def freeze(self, row: int, slots: int) -> Snapshot:
-        """Return a copy of the first ``slots`` slots of a row."""
-        if slots == 0:
-            return Snapshot(arrays=(), nbytes=0)
-        arrays = tuple(copied(plane[row : row + 1, :, :slots]) for plane in self.planes)
-        return Snapshot(arrays=arrays, nbytes=sum(array.nbytes for array in arrays))
+    def freeze(self, row: int, start: int, end: int, *, ring: int | None = None) -> Snapshot:
+        """Return a copy of positions ``start .. end - 1`` of a row, in order.
 
-    def thaw(self, snapshot: Snapshot) -> None:
-        """Take the arrays of a snapshot, under names of our own."""
-        self.planes = tuple(mx.array(array) for array in snapshot.arrays)
+        Args:
+            row: whose they are.
+            start: the first of them.
+            end: where the row ends.
+            ring: position ``p`` is in slot ``p % ring``, and so many last ones are needed; ``None`` = in slot ``p``,
+                and all are.
+        """
+        if ring is None or end <= ring:
+            planes = [copied(plane[row : row + 1, :, start:end]) for plane in self.planes]
+        else:
+            slots = mx.arange(start, end) % ring
+            planes = [mx.take(plane[row : row + 1], slots, axis=2) for plane in self.planes]
+        return Snapshot(tuple(planes), sum(plane.nbytes for plane in planes), start, ring)
+
+    def thaw(self, snapshot: Snapshot, picks: mx.array | None = None) -> None:
+        """Take the arrays of a snapshot, under names of our own; or what ``picks`` picks of them for each slot."""
+        self.planes = tuple(
+            mx.array(plane) if picks is None else mx.take(plane, picks, axis=2) for plane in snapshot.arrays
+        )
 
 
 def copied(part: mx.array) -> mx.array:

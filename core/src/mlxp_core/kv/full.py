@@ -74,9 +74,9 @@ class FullCache:
         """Say yes: nothing is ever overwritten before it is given up."""
         return count <= length
 
-    def freeze(self, row: int, length: int) -> Snapshot:
-        """Return a copy of the first ``length`` positions of a row."""
-        return self.held.freeze(row, length)
+    def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
+        """Return a copy of positions ``start .. length - 1`` of a row."""
+        return self.held.freeze(row, start, length)
 
     def thaw(self, snapshot: Snapshot) -> Self:
         """Return a one-row cache that holds ``snapshot``."""

@@ -42,7 +42,7 @@ class RecurrentCache:
         """Say no, but to nothing: what was mixed in cannot be taken out."""
         return count == 0
 
-    def freeze(self, row: int, length: int) -> Snapshot:  # noqa: ARG002  # as above
+    def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:  # noqa: ARG002  # as above
         """Return a copy of a row's state."""
         arrays = tuple(copied(part[row : row + 1]) for part in self.state)
         return Snapshot(arrays=arrays, nbytes=sum(array.nbytes for array in arrays))

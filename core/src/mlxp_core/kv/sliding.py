@@ -129,15 +129,26 @@ class SlidingCache:
         """Say yes while no key that the shorter row sees has been overwritten."""
         return count <= length and (length <= self._capacity or count <= self._slack)
 
-    def freeze(self, row: int, length: int) -> Snapshot:
-        """Return a copy of the row's ring, or of its first ``length`` slots while it has not wrapped."""
-        return self.held.freeze(row, min(length, self.held.slots))
+    def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
+        """Return a copy of those of positions ``start .. length - 1`` that the row's ring holds, in order.
+
+        In a row that has been further on (``BatchCache.trim``), the first of them may be overwritten. No query sees
+        those, nor may the thawed row go back to where it would.
+        """
+        first = max(start, length - self._capacity, 0)
+        return self.held.freeze(row, first, length, ring=self._capacity)
 
     def thaw(self, snapshot: Snapshot) -> Self:
         """Return a one-row cache that holds ``snapshot``."""
         thawed = type(self)(self._store, self._window, self._slack)
-        thawed.held.thaw(snapshot)
+        thawed.held.thaw(snapshot, self._picks(snapshot) if snapshot.first and snapshot.arrays else None)
         return thawed
+
+    def _picks(self, snapshot: Snapshot) -> mx.array:
+        """Return for each slot of a ring that has wrapped which of the snapshot's tokens belongs there."""
+        first = snapshot.first or 0
+        end = mx.array([[first + snapshot.arrays[0].shape[2]]])
+        return mx.maximum(slot_positions(end, self._capacity, self._capacity)[0] - first, 0)
 
     @property
     def nbytes(self) -> int:

@@ -71,7 +71,7 @@ class ShiftCache:
         """Say no once there were images: a row that went back behind one would keep its shift."""
         return count == 0 or (self._shift is None and count <= length)
 
-    def freeze(self, row: int, length: int) -> Snapshot:  # noqa: ARG002  # the contract's signature
+    def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:  # noqa: ARG002  # the contract's signature
         """Return a copy of a row's shift."""
         if self._shift is None:
             return Snapshot(arrays=(), nbytes=0)
