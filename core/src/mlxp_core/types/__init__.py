@@ -18,14 +18,27 @@ from mlxp_core.types.events import (
     ThinkingDelta,
     TokenScore,
 )
-from mlxp_core.types.kv import KVInForce, KVMode, KVScheme, KVStorage, kv_bytes
-from mlxp_core.types.memory import Budget, Need, Verdict
+from mlxp_core.types.kv import RING_SLACK, SLOT_STEP, KVInForce, KVMode, KVScheme, KVStorage, kv_bytes, slots
+from mlxp_core.types.memory import (
+    Budget,
+    Fit,
+    FitReport,
+    LayerNeed,
+    Machine,
+    MachineFacts,
+    Need,
+    SkuFit,
+    Verdict,
+    passing_values,
+)
 from mlxp_core.types.model import (
     AdapterInfo,
+    Appraisal,
     Capabilities,
     Capability,
     Catalogue,
     GenerationDefaults,
+    ModelChoice,
     ModelInfo,
     Pooling,
     StoredAdapter,
@@ -59,6 +72,7 @@ from mlxp_core.types.records import (
     Usage,
 )
 from mlxp_core.types.request import GenerateRequest, OutputShape, PromptSource, Sampling, ToolChoice, ToolSpec
+from mlxp_core.types.reuse import Parting, PromptCacheStats, Reuse, ReuseCause
 from mlxp_core.types.settings import (
     AdapterSettings,
     EngineSettings,
@@ -69,10 +83,13 @@ from mlxp_core.types.settings import (
 from mlxp_core.types.wire import WireRequest, WireResponse
 
 __all__ = [
+    "RING_SLACK",
+    "SLOT_STEP",
     "AdapterInfo",
     "AdapterSettings",
     "AdaptersFound",
     "Answer",
+    "Appraisal",
     "Budget",
     "Call",
     "CallBroken",
@@ -95,6 +112,8 @@ __all__ = [
     "Failed",
     "FindAdapters",
     "Finished",
+    "Fit",
+    "FitReport",
     "GenerateRequest",
     "GenerationDefaults",
     "GenerationSettings",
@@ -104,16 +123,22 @@ __all__ = [
     "KVMode",
     "KVScheme",
     "KVStorage",
+    "LayerNeed",
+    "Machine",
+    "MachineFacts",
     "Message",
+    "ModelChoice",
     "ModelInfo",
     "MountRequest",
     "Mounted",
     "Need",
     "OutputShape",
     "Part",
+    "Parting",
     "PluginSettings",
     "Pooling",
     "Prefilled",
+    "PromptCacheStats",
     "PromptSource",
     "Question",
     "RawScore",
@@ -122,11 +147,14 @@ __all__ = [
     "Rendered",
     "RequestRecord",
     "Result",
+    "Reuse",
+    "ReuseCause",
     "Role",
     "RunningRequest",
     "Sampling",
     "Scored",
     "ServerSettings",
+    "SkuFit",
     "Started",
     "StoredAdapter",
     "Text",
@@ -146,4 +174,6 @@ __all__ = [
     "WireRequest",
     "WireResponse",
     "kv_bytes",
+    "passing_values",
+    "slots",
 ]

@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from mlxp_core.types.kv import KVInForce
+from mlxp_core.types.reuse import PromptCacheStats, Reuse
 
 
 class Usage(Struct, frozen=True, gc=False):
@@ -33,7 +34,7 @@ class Timing(Struct, frozen=True, gc=False):
 
 
 class RequestRecord(Struct, frozen=True, kw_only=True):
-    """One finished choice, for observers."""
+    """One finished choice, for observers; ``reuse`` says what the prompt cache did for it, if it was asked."""
 
     request_id: str
     protocol: str
@@ -45,6 +46,7 @@ class RequestRecord(Struct, frozen=True, kw_only=True):
     adapters: tuple[str, ...] = ()
     error: str | None = None
     choice: int = 0
+    reuse: Reuse | None = None
 
 
 class EngineStats(Struct, frozen=True, kw_only=True):
@@ -65,6 +67,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         pace_s: seconds a choice holds its row, smoothed over those that finished; 0 until one has.
         ttft_s: seconds from the submission of a choice to its first token, smoothed likewise.
         tokens_per_s: speed of one choice after its first token, smoothed likewise.
+        prompt_cache: what it holds and did; ``None`` = there is none.
     """
 
     state: str = "loading"
@@ -87,6 +90,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     pace_s: float = 0.0
     ttft_s: float = 0.0
     tokens_per_s: float = 0.0
+    prompt_cache: PromptCacheStats | None = None
 
 
 class ChoiceProgress(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """The core's own sections of mlxp.toml; each field is also a flag of ``mlxp serve`` and an ``MLXP_*`` variable."""
 
+from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
@@ -44,6 +45,9 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         batch: most rows decoded together.
         queue: most requests waiting; beyond it new ones get 429.
         prefill_chunk: tokens of a prompt read between two decode steps.
+        prompt_cache_bytes: memory for prompts that may come again; 0 = off, absent = an eighth of the machine's.
+        prompt_cache_dir: folder that keeps them over a restart; absent = nothing is written.
+        prompt_cache_disk_bytes: most bytes in that folder.
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
         kv_quant: bits of keys and values: ``config`` = as the model's kv_config.json says, plain without one.
     """
@@ -51,6 +55,9 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     batch: int = 8
     queue: int = 128
     prefill_chunk: int = 512
+    prompt_cache_bytes: int | None = None
+    prompt_cache_dir: Path | None = None
+    prompt_cache_disk_bytes: int = 16 * 2**30
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     kv_quant: KVMode = "config"
 
