@@ -1,28 +1,41 @@
 import mlx.core as mx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxp_core.kv import BatchPositions, FullCache
-from mlxp_core.kv.buffer import STEP, Buffer, copied, grown, place_tokens
+from mlxp_core.kv.buffer import Buffer, copied, place_tokens
 from mlxp_core.kv.store import PlainStore
+from mlxp_core.types import SLOT_STEP, slots_for
 
 MIB = 2**20
 
 
-@given(needed=st.integers(1, 10**6), have=st.integers(0, 10**6))
-def test_buffers_grow_enough_and_not_by_much(needed, have):
-    size = grown(needed, have)
-    assert size >= needed
-    assert size == have or size < max(needed, have * 5 // 4) + STEP
+@given(tokens=st.integers(1, 10**6), most=st.none() | st.integers(1, 10**5))
+def test_slots_are_enough_and_not_by_much(tokens, most):
+    size = slots_for(tokens, most)
+    assert size >= min(tokens, most or tokens)
+    assert size <= tokens + SLOT_STEP - 1
+    assert most is None or size <= most
 
 
-def test_growing_token_by_token_copies_seldom():
-    size, moves = 0, 0
-    for needed in range(1, 100_001):
-        size, before = grown(needed, size), size
-        moves += size != before
-    assert moves < 40
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=6), st.none() | st.integers(300, 900))
+@settings(deadline=None)
+def test_a_buffer_has_the_slots_that_its_longest_row_asks_for(ends, most):
+    buffer, token = Buffer(most), mx.ones((1, 1, 1, 2))
+    for end in ends:  # rows that leave make it shorter again
+        buffer.write(place_tokens(BatchPositions([end - 1], [1], 1), ring=most), (token, token))
+        assert buffer.slots == slots_for(end, most)
+
+
+def test_a_buffer_that_shrank_lets_go_of_its_memory():
+    buffer, token = Buffer(), mx.ones((1, 2, 1, 64))
+    buffer.write(place_tokens(BatchPositions([8191], [1], 1)), (token, token))
+    mx.eval(buffer.planes)
+    before = mx.get_active_memory()
+    buffer.write(place_tokens(BatchPositions([100], [1], 1)), (token, token))
+    mx.eval(buffer.planes)
+    assert mx.get_active_memory() <= before - 7 * MIB
 
 
 def test_attending_to_nothing_is_refused():

@@ -13,9 +13,7 @@ from msgspec import Struct
 from mlxp_core.contracts import Positions, Snapshot
 from mlxp_core.kv.masks import common_start, query_positions
 from mlxp_core.kv.store import Planes
-
-STEP = 256
-"""Buffers grow by whole multiples of this many tokens, and at least by a quarter."""
+from mlxp_core.types import slots_for
 
 
 class Place(Struct, frozen=True):
@@ -45,14 +43,6 @@ def place_tokens(at: Positions, *, ring: int | None = None) -> Place:
     return Place(size=size, slots=slots[:, None, :, None])
 
 
-def grown(needed: int, have: int, most: int | None = None) -> int:
-    """Return the new size of a buffer of ``have`` slots that must hold ``needed``."""
-    if needed <= have:
-        return have
-    size = -(-max(needed, have + have // 4) // STEP) * STEP
-    return size if most is None else min(size, most)
-
-
 class Buffer:
     """Planes of keys and values, each ``[rows, kv_heads, slots, ...]``; none until a pass says their shape."""
 
@@ -77,8 +67,11 @@ class Buffer:
         return sum(plane.nbytes for plane in self.planes)
 
     def write(self, place: Place, new: Planes) -> None:
-        """Store ``new``, each ``[rows, kv_heads, width, ...]``, at ``place``, growing where needed."""
-        size = grown(place.size, self.slots, self._most)
+        """Store ``new``, each ``[rows, kv_heads, width, ...]``, at ``place``.
+
+        The buffer grows where the longest row needs it, and shrinks where that row has left: see ``slots_for``.
+        """
+        size = slots_for(place.size, self._most)
         held = self.planes or tuple(_empty(plane, self.rows) for plane in new)
         self.planes = tuple(_written(*pair, place, size) for pair in zip(held, new, strict=True))
 
@@ -162,10 +155,12 @@ def _empty(like: mx.array, rows: int) -> mx.array:
 
 
 def _sized(held: mx.array, slots: int) -> mx.array:
-    """Fill ``held`` up with zeros to ``slots`` slots."""
+    """Fill ``held`` up with zeros to ``slots`` slots, or keep only so many."""
     rows, heads, have, width = held.shape
     if have == slots:
         return held
+    if have > slots:
+        return held[:, :, :slots]
     missing = mx.zeros((rows, heads, slots - have, width), dtype=held.dtype)
     return missing if have == 0 else mx.concatenate([held, missing], axis=2)
 

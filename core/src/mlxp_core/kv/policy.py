@@ -9,10 +9,9 @@ from mlxp_core.kv.quantized import QuantizedStore, direct_limit
 from mlxp_core.kv.recurrent import RecurrentCache
 from mlxp_core.kv.sliding import SlidingCache
 from mlxp_core.kv.store import PlainStore
-from mlxp_core.types import KVStorage
+from mlxp_core.types import RING_SLACK, KVStorage
 
-SLACK = 16
-"""Tokens by which a row of a sliding layer can always go back."""
+SLACK = RING_SLACK
 
 
 class PlainPolicy:

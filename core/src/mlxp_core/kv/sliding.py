@@ -17,9 +17,10 @@ import mlx.core as mx
 from msgspec import Struct
 
 from mlxp_core.contracts import Positions, Snapshot
-from mlxp_core.kv.buffer import Buffer, Place, grown, place_tokens
+from mlxp_core.kv.buffer import Buffer, Place, place_tokens
 from mlxp_core.kv.masks import Mask, common_start, pair_mask, query_positions, slot_positions
 from mlxp_core.kv.store import Planes, Store
+from mlxp_core.types import slots_for
 
 
 class InPlace(Struct, frozen=True):
@@ -65,7 +66,7 @@ def _beside(at: Positions, window: int, capacity: int, overlay: mx.array | None)
     keys = mx.concatenate([slot_positions(starts, held, capacity), query_positions(at)], axis=1)
     ends = starts + mx.array(at.counts, dtype=mx.int32)[:, None]
     longest = max(start + count for start, count in zip(at.starts, at.counts, strict=True))
-    slots = grown(longest, held, capacity)
+    slots = slots_for(max(longest, held), capacity)
     after = slot_positions(ends, slots, capacity)
     old = mx.minimum(mx.arange(slots), max(held - 1, 0))
     picks = mx.where(after >= starts, held + after - starts, old)

@@ -18,16 +18,21 @@ from mlxp_core.types.events import (
     ThinkingDelta,
     TokenScore,
 )
-from mlxp_core.types.kv import RING_SLACK, SLOT_STEP, KVInForce, KVMode, KVScheme, KVStorage, kv_bytes, slots
+from mlxp_core.types.fit import Fit, FitReport, Machine, SkuFit
+from mlxp_core.types.kv import (
+    RING_SLACK,
+    SLOT_STEP,
+    KVInForce,
+    KVMode,
+    KVScheme,
+    KVStorage,
+    kv_bytes,
+    slots_for,
+)
 from mlxp_core.types.memory import (
     Budget,
-    Fit,
-    FitReport,
     LayerNeed,
-    Machine,
-    MachineFacts,
     Need,
-    SkuFit,
     Verdict,
     passing_values,
 )
@@ -125,7 +130,6 @@ __all__ = [
     "KVStorage",
     "LayerNeed",
     "Machine",
-    "MachineFacts",
     "Message",
     "ModelChoice",
     "ModelInfo",
@@ -175,5 +179,5 @@ __all__ = [
     "WireResponse",
     "kv_bytes",
     "passing_values",
-    "slots",
+    "slots_for",
 ]

@@ -75,3 +75,16 @@ class KVInForce(Struct, frozen=True, kw_only=True):
     layers: Mapping[str, int]
     full: int
     sliding: int
+
+
+SLOT_STEP = 256
+"""Slots are allocated in whole multiples of this many."""
+
+RING_SLACK = 16
+"""Tokens by which a row of a sliding layer can always go back, and so slots beyond its window."""
+
+
+def slots_for(tokens: int, most: int | None = None) -> int:
+    """Return how many slots a row has that holds ``tokens`` of a layer; never more than ``most``."""
+    size = -(-tokens // SLOT_STEP) * SLOT_STEP
+    return size if most is None else min(size, most)
