@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
 
     from mlxp_core.contracts import (
+        Appraise,
         ConstraintKind,
         ModelFamily,
         SamplerStage,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         VisionTower,
         WireProtocol,
     )
-    from mlxp_core.types import ModelInfo, RequestRecord
+    from mlxp_core.types import ModelChoice, ModelInfo, RequestRecord
 
 hookspec = pluggy.HookspecMarker("mlxp")
 
@@ -99,6 +100,11 @@ def mlxp_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]  # a
 @hookspec(firstresult=True)
 def mlxp_resolve_model(ref: str, settings: Settings) -> Path | None:
     """Turn a model reference into a folder, or return ``None`` to let others try. The first answer wins."""
+
+
+@hookspec(firstresult=True)
+def mlxp_default_model(settings: Settings, appraise: Appraise) -> ModelChoice | None:
+    """Choose the model to serve where none was named, or return ``None`` to let others try. The first answer wins."""
 
 
 # ── Observe: on the event-loop thread; a failure is logged and counted, never raised ────────────────────────────

@@ -9,13 +9,15 @@ from mlxp_core.plugins.registry import CORE_COMMANDS
 
 LAB = """
 import click
+from pathlib import Path
 from mlxp_core import hookimpl
+from mlxp_core.types import EngineSettings
 
 @click.command("play")
 @click.pass_obj
-def play(settings):
+def play(bench):
     \"\"\"Play.\"\"\"
-    click.echo(f"batch {settings.sections['engine'].batch}")
+    click.echo(f"batch {bench.section(EngineSettings).batch}, {bench.appraise(Path('nowhere')).fault}")
 
 @hookimpl
 def mlxp_commands():
@@ -44,11 +46,13 @@ def test_the_version_is_the_cores(run):
     assert __version__ in run("--version").output
 
 
-def test_a_plugins_command_is_a_subcommand_and_gets_the_settings(run, site, tmp_path):
+def test_a_plugins_command_is_a_subcommand_and_gets_a_workbench(run, site, tmp_path):
     site.add("mlxp-play", {"play": LAB})
     (tmp_path / "mlxp.toml").write_text("[engine]\nbatch = 3")
     result = run("play")
-    assert (result.exit_code, result.output) == (0, "batch 3\n")
+    assert result.exit_code == 0, result.exception
+    assert result.output.startswith("batch 3, ")
+    assert "nowhere is no folder" in result.output
 
 
 def test_help_lists_the_cores_commands_and_the_plugins(run, site):

@@ -18,8 +18,9 @@ from click.testing import CliRunner
 from mlxp_core.cli.banner import address, banner
 from mlxp_core.cli.flags import SECTIONS, said
 from mlxp_core.cli.main import mlxp
+from mlxp_core.cli.models import sketch
 from mlxp_core.cli.progress import LINES, loading
-from mlxp_core.cli.serve import serve, sketch
+from mlxp_core.cli.serve import serve
 from mlxp_core.types import ServerSettings
 
 PATIENCE_S = 60

@@ -19,7 +19,7 @@ from mlxp_core.contracts import (
 )
 from mlxp_core.errors import BadRequest, PluginError
 from mlxp_core.plugins import build_registry, load_plugins, load_settings
-from mlxp_core.types import Need, PluginSettings
+from mlxp_core.types import ModelChoice, Need, PluginSettings
 
 
 def nothing(*_):
@@ -311,3 +311,25 @@ def test_two_sections_of_one_name_or_one_type_are_refused():
         registry(**{"lab": declaring("lab-a"), "lab-a": declaring("lab-a")})
     with pytest.raises(PluginError, match="both bring the settings type 'Lab'"):
         registry(lab=declaring("lab"), other=declaring("other"))
+
+
+def test_the_first_plugin_with_a_model_to_serve_chooses_it():
+    choice = ModelChoice(path=Path("/b"), why="it is there")
+    asked = []
+    built = registry(
+        a=plugin(mlxp_default_model=lambda: None),
+        b=plugin(mlxp_default_model=lambda appraise: asked.append(appraise) or choice),
+        c=plugin(mlxp_default_model=nothing),
+    )
+    assert built.default_model(nothing) is choice
+    assert asked == [nothing]
+
+
+def test_without_a_plugin_there_is_no_model_to_serve():
+    assert registry().default_model(nothing) is None
+
+
+def test_a_choice_of_another_type_names_its_plugin():
+    built = registry(a=plugin(mlxp_default_model=lambda: Path("/a")))
+    with pytest.raises(PluginError, match=r"plugin a, asked for a model to serve, .* must be a ModelChoice"):
+        built.default_model(nothing)

@@ -11,6 +11,7 @@ import rich_click as click
 
 from mlxp_core import __version__
 from mlxp_core.cli.selection import plugin_flags, set_up_here
+from mlxp_core.cli.workbench import Bench
 from mlxp_core.errors import MlxpError, SetupError
 from mlxp_core.plugins import Setup
 
@@ -37,13 +38,13 @@ class Commands(click.RichGroup):
         return [*COMMANDS, *brought]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; a plugin's gets the settings as ``click.pass_obj``."""
+        """Import and return a command; a plugin's gets a workbench by ``click.pass_obj``."""
         if cmd_name in COMMANDS:
             module, _, attribute = COMMANDS[cmd_name].partition(":")
             command: click.Command = getattr(import_module(module), attribute)
             return command
         setup = _setup(ctx)
-        ctx.obj = setup.settings
+        ctx.obj = Bench(setup)
         return next((command for command in setup.registry.commands if command.name == cmd_name), None)
 
     def invoke(self, ctx: click.Context) -> Any:

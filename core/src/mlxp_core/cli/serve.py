@@ -2,33 +2,27 @@
 
 import importlib
 import logging
-import os
 import socket
 import sys
-import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mlxp_core import __version__
 from mlxp_core.cli.banner import address, banner
 from mlxp_core.cli.flags import said, setting_options
+from mlxp_core.cli.models import best, find
 from mlxp_core.cli.progress import loading
 from mlxp_core.cli.selection import set_up_here
 from mlxp_core.errors import SetupError
 from mlxp_core.types import EngineSettings, EngineStats, GenerationSettings, ServerSettings
 
 if TYPE_CHECKING:
-    from mlxp_core.plugins import Registry, Setup
+    from mlxp_core.plugins import Setup
 
 log = logging.getLogger("mlxp")
-
-SKETCH = "mlxp-sketch"
-"""The folder, and so the name, of the random model that is served when none is named."""
 
 
 @click.command()
@@ -39,7 +33,7 @@ SKETCH = "mlxp-sketch"
 def serve(model: str | None, config: str | None, verbose: bool, **given: object) -> None:
     """Serve MODEL over HTTP.
 
-    MODEL is a folder, or a name that a plugin can resolve. Without one, a tiny random model is served.
+    MODEL is a folder, or a name that a plugin can resolve. Without one, the best model on this machine is served.
     """
     began = time.perf_counter()
     from mlxp_core.server import bind, check_exposure  # `mlxp --help` needs no web server
@@ -50,8 +44,8 @@ def serve(model: str | None, config: str | None, verbose: bool, **given: object)
     check_exposure(server)
     _check_back_end()
     with bind(server) as sock:
-        folder = _folder(model or setup.settings.section(GenerationSettings).model, setup.registry)
-        _run(folder, setup, sock, began)
+        named = model or setup.settings.section(GenerationSettings).model
+        _run(find(named, setup.registry) if named else best(setup), setup, sock, began)
 
 
 def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
@@ -91,41 +85,6 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
                 click.echo(f"ready after {time.perf_counter() - began:.1f} s; Ctrl-C stops")
 
         run_server(build_app(registry, desk, server), desk, server, sock, loaded=loaded)
-
-
-def _folder(ref: str | None, registry: "Registry") -> Path:
-    """Return the folder of a model reference; of the built-in sketch when there is none."""
-    if ref is None:
-        click.echo("no model was named: serving a tiny one with random weights, whose answers mean nothing")
-        return sketch(os.environ, Path.home())
-    folder = registry.resolve(ref)
-    if folder is None:
-        raise SetupError(
-            f"no model {ref!r}: it is no folder, and no plugin knows the name; give a folder with a config.json"
-        )
-    return folder
-
-
-def sketch(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> Path:
-    """Return the folder of the built-in random model, written into the user's cache on first use.
-
-    Args:
-        environ: the environment; ``XDG_CACHE_HOME`` is honoured.
-        home: the user's home directory.
-        platform: ``sys.platform``; macOS keeps caches in ``~/Library/Caches``.
-    """
-    from mlxp_core.loading.sketch import write_sketch  # only where it is served
-
-    usual = home / ("Library/Caches" if platform == "darwin" else ".cache")
-    cache = Path(environ.get("XDG_CACHE_HOME") or usual) / "mlxp" / __version__
-    folder = cache / SKETCH
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as fresh:
-            written = write_sketch(Path(fresh) / SKETCH)
-            with suppress(OSError):  # another server was quicker; its folder holds the same bytes
-                written.rename(folder)
-    return folder
 
 
 def _check_back_end() -> None:

@@ -37,12 +37,14 @@ from mlxp_core.contracts.protocol import (
 )
 from mlxp_core.contracts.sampling import SamplerStage
 from mlxp_core.contracts.services import (
+    Appraise,
     PluginReport,
     ProtocolReport,
     Services,
     Settings,
     SettingsSection,
     Ticket,
+    Workbench,
 )
 from mlxp_core.contracts.vision import (
     Expansion,
@@ -56,6 +58,7 @@ from mlxp_core.contracts.vision import (
 __all__ = [
     "ACCESS",
     "Access",
+    "Appraise",
     "AttentionCache",
     "CallArguments",
     "CallEnd",
@@ -103,4 +106,5 @@ __all__ = [
     "VisionTower",
     "Vocabulary",
     "WireProtocol",
+    "Workbench",
 ]

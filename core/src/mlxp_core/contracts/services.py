@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from msgspec import Struct, field
 
 from mlxp_core.types import (
     Answer,
+    Appraisal,
     Capability,
     Catalogue,
     EngineStats,
@@ -41,6 +43,18 @@ class Settings(Protocol):
 
     def section(self, kind: type[S]) -> S:
         """Return the section whose ``SettingsSection.type`` is ``kind``."""
+        ...
+
+
+Appraise = Callable[[Path], Appraisal]
+"""Looks at a model folder without loading it; takes as long as reading its small files, and never raises."""
+
+
+class Workbench(Settings, Protocol):
+    """What a command of a plugin gets by ``click.pass_obj``: all settings, and a look at model folders."""
+
+    def appraise(self, folder: Path) -> Appraisal:
+        """Say what can be said of a model folder without loading it."""
         ...
 
 
@@ -119,6 +133,10 @@ class Services(Protocol):
 
     def protocols(self) -> tuple[ProtocolReport, ...]:
         """Return every protocol that is on."""
+        ...
+
+    def appraise(self, folder: Path) -> Appraisal:
+        """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
         ...
 
     async def generate(self, request: GenerateRequest) -> Ticket:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar, cast
 
 from msgspec.structs import replace
@@ -23,8 +24,10 @@ from mlxp_core.desk.questions import answer_text, conversation, with_thinking
 from mlxp_core.desk.reports import report
 from mlxp_core.desk.ticket import Ticket
 from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
+from mlxp_core.loading import appraise
 from mlxp_core.types import (
     Answer,
+    Appraisal,
     Catalogue,
     CountRequest,
     DetokenizeRequest,
@@ -112,6 +115,10 @@ class Desk(Services):
     def protocols(self) -> tuple[ProtocolReport, ...]:
         """Return every protocol that is on."""
         return tuple(report(protocol) for protocol in self._registry.protocols.values())
+
+    def appraise(self, folder: Path) -> Appraisal:
+        """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
+        return appraise(folder, self._registry)
 
     async def generate(self, request: GenerateRequest, *, protocol: str = "") -> Ticket:
         """Check, prepare and queue a request.

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from mlxp_core.contracts import ModelFamily, PluginReport, ToolFormat, Vocabulary, WireProtocol
+from mlxp_core.contracts import (
+    ModelFamily,
+    PluginReport,
+    ThinkingFormat,
+    ToolFormat,
+    VisionTower,
+    Vocabulary,
+    WireProtocol,
+)
 from mlxp_core.desk.capabilities import Offer
 from mlxp_core.engine import Order
 from mlxp_core.prompting import Prompt
@@ -97,6 +105,16 @@ class RegistryFace(Offer, Protocol):
     @property
     def tool_formats(self) -> Mapping[str, ToolFormat]:
         """Tool formats by name."""
+        ...
+
+    @property
+    def thinking_formats(self) -> Mapping[str, ThinkingFormat]:
+        """Formats of thinking by name."""
+        ...
+
+    @property
+    def vision_towers(self) -> Mapping[str, VisionTower]:
+        """Kinds of eyes by name."""
         ...
 
     @property

@@ -8,6 +8,8 @@ from typing import Any
 
 from mlxp_core.errors import ModelFolderError
 
+_CACHED = "models--"
+
 
 def read_object(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file.
@@ -64,9 +66,20 @@ def parse(text: str | bytes, path: Path) -> Any:
         raise ModelFolderError(f"{where(path)} is damaged, it holds no JSON: {error}") from error
 
 
+def model_name(path: Path) -> str:
+    """Return what the model in a folder is called: the folder's own name.
+
+    A folder of Hugging Face's cache, ``models--<owner>--<name>/snapshots/<commit>``, is called ``<owner>/<name>``.
+    """
+    home = path.parent.parent.name
+    if path.parent.name == "snapshots" and home.startswith(_CACHED):
+        return home.removeprefix(_CACHED).replace("--", "/", 1)
+    return path.name
+
+
 def where(path: Path) -> str:
-    """Name a file by its folder and its own name."""
-    return f"{path.parent.name}/{path.name}"
+    """Name a file by its model, or the folder it is in, and its own name."""
+    return f"{model_name(path.parent)}/{path.name}"
 
 
 def _kind(value: Any) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mlxp_core.contracts import FolderFacts, RawConfig
 from mlxp_core.errors import ModelFolderError, UnsupportedModel
-from mlxp_core.loading.files import read_object, read_optional, read_text, where
+from mlxp_core.loading.files import model_name, read_object, read_optional, read_text, where
 from mlxp_core.loading.shards import StoredTensor, find_tensors
 from mlxp_core.prompting import TokenizerParts, read_parts
 from mlxp_core.types import GenerationDefaults
@@ -66,8 +66,8 @@ class ModelFolder(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Return the folder's own name."""
-        return self.path.name
+        """Return what the model is called."""
+        return model_name(self.path)
 
     def facts(self) -> FolderFacts:
         """Return what families may look at to recognize the model."""
@@ -95,11 +95,13 @@ def open_folder(path: Path) -> ModelFolder:
     config = read_object(path / "config.json")
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or not model_type:
-        raise ModelFolderError(f"{path.name}/config.json has no model_type, so no family can claim the model")
+        raise ModelFolderError(
+            f"{model_name(path)}/config.json has no model_type, so no family can claim the model"
+        )
     _refuse_foreign_quantization(path, config)
     if not (path / "tokenizer.json").is_file():
         raise ModelFolderError(
-            f"{path.name}/tokenizer.json is missing; a model needs it (older models: convert their tokenizer first)"
+            f"{model_name(path)}/tokenizer.json is missing; convert the model's older tokenizer to one first"
         )
     tokenizer_config = read_optional(path / "tokenizer_config.json")
     generation, warnings = _read_generation(path / "generation_config.json")
@@ -142,7 +144,7 @@ def _refuse_foreign_quantization(path: Path, config: RawConfig) -> None:
     method = section.get("quant_method")
     if method is not None and method != "mlx":
         raise UnsupportedModel(
-            f"{path.name} is quantized with {method!r}, a layout MLX does not have; "
+            f"{model_name(path)} is quantized with {method!r}, a layout MLX does not have; "
             "take the unquantized model or an MLX conversion of it"
         )
 

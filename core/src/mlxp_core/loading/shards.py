@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 from msgspec import Struct
 
 from mlxp_core.errors import ModelFolderError
-from mlxp_core.loading.files import parse, read_object, where
+from mlxp_core.loading.files import model_name, parse, read_object, where
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -57,7 +57,7 @@ def find_tensors(folder: Path) -> dict[str, StoredTensor]:
         return _from_index(folder)
     if not (folder / SINGLE).is_file():
         raise ModelFolderError(
-            f"{folder.name}: no weights; it needs {SINGLE}, or {INDEX} and the files that it names"
+            f"{model_name(folder)}: no weights; it needs {SINGLE}, or {INDEX} and the files that it names"
         )
     return read_header(folder / SINGLE)
 
@@ -129,11 +129,11 @@ def _from_index(folder: Path) -> dict[str, StoredTensor]:
         if file not in files:
             if not (folder / file).is_file():
                 raise ModelFolderError(
-                    f"{folder.name}/{file} is missing, but the index names it; fetch it again"
+                    f"{model_name(folder)}/{file} is missing, but the index names it; fetch it again"
                 )
             files[file] = read_header(folder / file)
         if name not in files[file]:
             raise ModelFolderError(
-                f"{folder.name}/{file}: tensor {name!r} should be here by the index, but is not"
+                f"{model_name(folder)}/{file}: tensor {name!r} should be here by the index, but is not"
             )
     return {name: files[file][name] for name, file in places.items()}

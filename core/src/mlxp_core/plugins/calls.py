@@ -2,11 +2,12 @@
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from pluggy import HookCaller, HookImpl
 
-from mlxp_core.errors import MlxpError
+from mlxp_core.errors import MlxpError, PluginError
 
 T = TypeVar("T")
 
@@ -66,6 +67,36 @@ def checked(hook: str, answer: object, kind: type[T]) -> tuple[T, ...]:
                 f"{hook} returned {_shown(item)} at place {place}; it must be a {kind.__name__}"
             )
     return tuple(answer)
+
+
+def first_answer(caller: HookCaller, arguments: Mapping[str, object], kind: type[T], asked: str) -> T | None:
+    """Return the first answer that some plugin has, or ``None``.
+
+    Args:
+        caller: a hook whose implementations give a ``kind`` or ``None``.
+        arguments: of the hook, by name.
+        kind: what an answer is.
+        asked: what for, such as "asked for the model 'x'".
+
+    Raises:
+        MlxpError: what a plugin said on purpose, such as a download that was refused.
+        PluginError: a plugin failed, or answered with something of another kind.
+    """
+    for implementation in implementations(caller):
+        owner = implementation.plugin_name
+        try:
+            answer = attempt(caller.name, partial(ask, implementation, arguments))
+        except PluginFault as fault:
+            if isinstance(fault.__cause__, MlxpError):
+                raise fault.__cause__ from fault
+            raise PluginError(f"plugin {owner}, {asked}: {fault}") from fault
+        if isinstance(answer, kind):
+            return answer
+        if answer is not None:
+            raise PluginError(
+                f"plugin {owner}, {asked}, answered {_shown(answer)}; it must be a {kind.__name__} or None"
+            )
+    return None
 
 
 def _shown(value: object) -> str:

@@ -14,6 +14,7 @@ import click
 from msgspec import Struct
 
 from mlxp_core.contracts import (
+    Appraise,
     ConstraintKind,
     ModelFamily,
     PluginReport,
@@ -25,12 +26,13 @@ from mlxp_core.contracts import (
     VisionTower,
     WireProtocol,
 )
-from mlxp_core.errors import MlxpError, PluginError
-from mlxp_core.plugins.calls import PluginFault, ask, attempt, checked, implementations
+from mlxp_core.errors import PluginError
+from mlxp_core.plugins.calls import PluginFault, ask, attempt, checked, first_answer, implementations
 from mlxp_core.plugins.clashes import Brought, clashes
 from mlxp_core.plugins.hooks import marked
 from mlxp_core.plugins.loader import Plugins
 from mlxp_core.plugins.observers import Observers
+from mlxp_core.types import ModelChoice
 
 if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
@@ -72,7 +74,7 @@ class _Answer(Struct, frozen=True):
 class Registry(Struct, frozen=True, kw_only=True, eq=False):
     """Everything the plugins brought, by name.
 
-    Plain data: once it is built, only ``observers``, ``routes`` and ``resolve`` run hooks of plugins.
+    Plain data: once it is built, only ``observers``, ``routes``, ``resolve`` and ``default_model`` run hooks.
 
     Attributes:
         observers: tells observers what happens.
@@ -140,27 +142,23 @@ class Registry(Struct, frozen=True, kw_only=True, eq=False):
             MlxpError: what a plugin said on purpose, such as a download that was refused.
             PluginError: a plugin failed, or answered with something that is no path.
         """
-        for implementation in implementations(self.plugins.manager.hook.mlxp_resolve_model):
-            owner = implementation.plugin_name
-            try:
-                answer = attempt(
-                    "mlxp_resolve_model",
-                    partial(ask, implementation, {"ref": ref, "settings": self.settings}),
-                )
-            except PluginFault as fault:
-                if isinstance(fault.__cause__, MlxpError):
-                    raise fault.__cause__ from fault
-                raise PluginError(f"plugin {owner}, asked for the model {ref!r}: {fault}") from fault
-            match answer:
-                case None:
-                    continue
-                case Path():
-                    return answer
-                case _:
-                    raise PluginError(
-                        f"plugin {owner} resolved {ref!r} to a {type(answer).__qualname__}; it must be a Path or None"
-                    )
-        return None
+        arguments = {"ref": ref, "settings": self.settings}
+        caller = self.plugins.manager.hook.mlxp_resolve_model
+        return first_answer(caller, arguments, Path, f"asked for the model {ref!r}")
+
+    def default_model(self, appraise: Appraise) -> ModelChoice | None:
+        """Return the model to serve where none was named, or ``None`` when no plugin has one. The first answer wins.
+
+        Args:
+            appraise: looks at a model folder without loading it.
+
+        Raises:
+            MlxpError: what a plugin said on purpose.
+            PluginError: a plugin failed, or answered with something else.
+        """
+        arguments = {"settings": self.settings, "appraise": appraise}
+        caller = self.plugins.manager.hook.mlxp_default_model
+        return first_answer(caller, arguments, ModelChoice, "asked for a model to serve")
 
 
 def build_registry(

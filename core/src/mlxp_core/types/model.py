@@ -57,6 +57,43 @@ class ModelInfo(Struct, frozen=True, kw_only=True):
     defaults: GenerationDefaults = GenerationDefaults()
 
 
+class Appraisal(Struct, frozen=True, kw_only=True):
+    """What can be said of a model folder without loading it.
+
+    Attributes:
+        name: the id under which it would be served.
+        family: who claims it; ``None`` = it cannot be served, and ``fault`` says why.
+        fault: what keeps it from being served.
+        context: longest sequence in tokens; 0 when unknown.
+        weight_bytes: bytes of its weight files; 0 when unknown.
+        vision: whether it sees.
+        fits: whether it fits this machine with a context of usual length; ``None`` = not known.
+        roomy: whether it fits and leaves room for others; ``None`` = not known.
+        max_context: longest sequence in tokens that fits this machine; ``None`` = not known.
+    """
+
+    name: str
+    family: str | None = None
+    fault: str | None = None
+    context: int = 0
+    weight_bytes: int = 0
+    vision: bool = False
+    fits: bool | None = None
+    roomy: bool | None = None
+    max_context: int | None = None
+
+
+class ModelChoice(Struct, frozen=True, kw_only=True):
+    """A model to serve where none was named.
+
+    Attributes:
+        why: in a few words, such as "the largest downloaded one that fits".
+    """
+
+    path: Path
+    why: str
+
+
 class AdapterInfo(Struct, frozen=True, kw_only=True):
     """One mounted adapter.
 
