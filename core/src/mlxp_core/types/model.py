@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from mlxp_core.types.fit import FitReport
+
 Pooling = Literal["last", "mean", "weighted_mean"]
 """How the hidden states of a text become its vector: the last one, their mean, or the mean weighted by position."""
 
@@ -67,9 +69,7 @@ class Appraisal(Struct, frozen=True, kw_only=True):
         context: longest sequence in tokens; 0 when unknown.
         weight_bytes: bytes of its weight files; 0 when unknown.
         vision: whether it sees.
-        fits: whether it fits this machine with a context of usual length; ``None`` = not known.
-        roomy: whether it fits and leaves room for others; ``None`` = not known.
-        max_context: longest sequence in tokens that fits this machine; ``None`` = not known.
+        fit: how it fits this machine with a context of usual length; ``None`` = not known.
     """
 
     name: str
@@ -78,9 +78,7 @@ class Appraisal(Struct, frozen=True, kw_only=True):
     context: int = 0
     weight_bytes: int = 0
     vision: bool = False
-    fits: bool | None = None
-    roomy: bool | None = None
-    max_context: int | None = None
+    fit: FitReport | None = None
 
 
 class ModelChoice(Struct, frozen=True, kw_only=True):
