@@ -106,7 +106,9 @@ def network():
 @pytest.fixture
 def quantized(network):
     """Return the same network in 8 bits."""
-    nn.quantize(network, group_size=32, bits=8, class_predicate=lambda _, m: type(m) in {nn.Linear, nn.Embedding})
+    nn.quantize(
+        network, group_size=32, bits=8, class_predicate=lambda _, m: type(m) in {nn.Linear, nn.Embedding}
+    )
     return network
 
 
@@ -149,7 +151,11 @@ def write(folder, tensors, config, *, weights="adapters.safetensors", name="adap
 
 def write_mlx(folder, made, *, scale=2.0, **more):
     """Write terms as mlx-lm does."""
-    tensors = {f"{module}.lora_{half}": value for module, ab in made.items() for half, value in zip("ab", ab)}
+    tensors = {
+        f"{module}.lora_{half}": value
+        for module, ab in made.items()
+        for half, value in zip("ab", ab, strict=True)
+    }
     rank = next(iter(made.values()))[0].shape[1]
     config = {
         "fine_tune_type": "lora",
@@ -164,7 +170,7 @@ def write_peft(folder, made, *, alpha=8, **more):
     tensors = {
         f"base_model.model.{module}.lora_{half}.weight": value.T
         for module, ab in made.items()
-        for half, value in zip("AB", ab)
+        for half, value in zip("AB", ab, strict=True)
     }
     rank = next(iter(made.values()))[0].shape[1]
     config = {

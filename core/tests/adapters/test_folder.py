@@ -35,7 +35,11 @@ def test_mlx_means_twenty_where_it_says_nothing(kit, made, tmp_path):
 
 def test_optiq_comes_first(kit, made, tmp_path):
     folder = kit.write_mlx(tmp_path / "a", made, scale=2.0)
-    tensors = {f"{module}.lora_{half}": value for module, ab in made.items() for half, value in zip("ab", ab)}
+    tensors = {
+        f"{module}.lora_{half}": value
+        for module, ab in made.items()
+        for half, value in zip("ab", ab, strict=True)
+    }
     own = {"rank": 4, "scale": 7.0, "source_model": "o/m", "lora_parameters": {"scale": 7.0, "rank": 4}}
     kit.write(folder, tensors, own, name="optiq_lora_config.json")
     assert (open_adapter(folder).scale, open_adapter(folder).base_model) == (7.0, "o/m")
@@ -92,7 +96,9 @@ def test_shapes_tell_which_way_matrices_lie_whatever_their_spelling(kit, made, t
 
 def test_of_two_ways_the_lower_rank_is_meant(kit, tmp_path):
     a, b = mx.zeros((32, 4)), mx.zeros((4, 32))
-    for spelling, tensors in enumerate(({"m.lora_A.weight": a.T, "m.lora_B.weight": b.T}, {"m.lora_a": a, "m.lora_b": b})):
+    for spelling, tensors in enumerate(
+        ({"m.lora_A.weight": a.T, "m.lora_B.weight": b.T}, {"m.lora_a": a, "m.lora_b": b})
+    ):
         (term,) = open_adapter(kit.write(tmp_path / str(spelling), tensors, {"lora_parameters": {}})).terms
         assert (term.rank, term.turned) == (4, spelling == 0)
 
@@ -146,7 +152,10 @@ def test_other_tensors_are_refused_by_name(kit, made, tmp_path, name, shape, tol
 
 
 def test_matrices_for_each_expert_are_refused(kit, tmp_path):
-    tensors = {"m.switch_mlp.up_proj.lora_a": mx.zeros((2, 4, 8)), "m.switch_mlp.up_proj.lora_b": mx.zeros((2, 8, 4))}
+    tensors = {
+        "m.switch_mlp.up_proj.lora_a": mx.zeros((2, 4, 8)),
+        "m.switch_mlp.up_proj.lora_b": mx.zeros((2, 8, 4)),
+    }
     with pytest.raises(BadAdapter, match="one matrix for each expert"):
         open_adapter(kit.write(tmp_path / "a", tensors, {"lora_parameters": {}}))
 

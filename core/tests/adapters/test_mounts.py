@@ -54,11 +54,11 @@ def with_weights(network, weights, work):
 
 @pytest.fixture
 def mounts(network, family):
-    return Mounts(network, family)
+    return Mounts(network)
 
 
 @pytest.fixture
-def several(kit, mounts, tmp_path):
+def several(family, kit, mounts, tmp_path):
     """Mount a, b and c: everywhere, in attention alone, and with another rank; return their matrices."""
     made = {
         "a": kit.halves(kit.everywhere(), seed=1),
@@ -66,7 +66,7 @@ def several(kit, mounts, tmp_path):
         "c": kit.halves(kit.everywhere(("down_proj", "q_proj"), layers=(1,)), seed=3, rank=8),
     }
     for key, terms in made.items():
-        mounts.mount(key, open_adapter(kit.write_mlx(tmp_path / key, terms)))
+        mounts.mount(key, open_adapter(kit.write_mlx(tmp_path / key, terms)), family)
     return made
 
 
@@ -74,7 +74,7 @@ def several(kit, mounts, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["mlx", "peft", "rslora", "optiq"])
-def test_every_format_computes_what_merged_weights_compute(kit, network, mounts, tmp_path, how):
+def test_every_format_computes_what_merged_weights_compute(family, kit, network, mounts, tmp_path, how):
     made = kit.halves(kit.everywhere())
     expected = with_weights(network, merged(parameters(network), made, 2.0), lambda: logits(network, [TEXT]))
     match how:
@@ -87,16 +87,16 @@ def test_every_format_computes_what_merged_weights_compute(kit, network, mounts,
         case "optiq":
             folder = kit.write_mlx(tmp_path / "a", made, scale=9.0)
             (folder / "optiq_lora_config.json").write_text('{"lora_parameters": {"scale": 2.0}}')
-    fitted = mounts.mount("a", open_adapter(folder))
+    fitted = mounts.mount("a", open_adapter(folder), family)
     assert (fitted.modules, fitted.unused) == (14, ())
     assert fitted.size_bytes == sum(half.nbytes for ab in made.values() for half in ab)
     assert_close(logits(network, [TEXT], mounts, [("a",)]), expected, TOLERANCE)
 
 
-def test_patterns_scale_each_module_by_its_own(kit, network, mounts, tmp_path):
+def test_patterns_scale_each_module_by_its_own(family, kit, network, mounts, tmp_path):
     made = kit.halves(kit.everywhere(("q_proj", "up_proj")))
     folder = kit.write_peft(tmp_path / "a", made, alpha=8, alpha_pattern={"up_proj": 2})
-    mounts.mount("a", open_adapter(folder))
+    mounts.mount("a", open_adapter(folder), family)
     weights = merged(parameters(network), {name: ab for name, ab in made.items() if "q_proj" in name}, 2.0)
     weights = merged(weights, {name: ab for name, ab in made.items() if "up_proj" in name}, 0.5)
     expected = with_weights(network, weights, lambda: logits(network, [TEXT]))
@@ -126,9 +126,11 @@ def test_one_module_computes_what_mlx_lm_computes():
 @pytest.mark.parametrize("fixture", ["network", "quantized"])
 def test_eight_rows_with_four_sets_each_say_what_they_say_alone(kit, family, tmp_path, fixture, request):
     network = request.getfixturevalue(fixture)
-    mounts = Mounts(network, family)
+    mounts = Mounts(network)
     for seed, key in enumerate("ab"):
-        mounts.mount(key, open_adapter(kit.write_mlx(tmp_path / key, kit.halves(kit.everywhere(), seed=seed))))
+        mounts.mount(
+            key, open_adapter(kit.write_mlx(tmp_path / key, kit.halves(kit.everywhere(), seed=seed))), family
+        )
     sets = [(), ("a",), ("b",), ("a", "b")] * 2
     rows = [TEXT[row % 5 :] + TEXT[: row % 3] for row in range(8)]
     together = logits(network, rows, mounts, sets)
@@ -155,10 +157,10 @@ def test_rows_without_adapters_keep_every_bit_whoever_their_neighbours_are(netwo
     assert not mx.allclose(mixed[0], plain[0], atol=1e-3)
 
 
-def test_what_overflows_in_one_row_stays_there(kit, network, mounts, several, tmp_path):
+def test_what_overflows_in_one_row_stays_there(family, kit, network, mounts, several, tmp_path):
     made = kit.halves(kit.everywhere(("q_proj",)))
     huge = {module: (a * 1e38, b * 1e38) for module, (a, b) in made.items()}
-    mounts.mount("huge", open_adapter(kit.write_mlx(tmp_path / "huge", huge, scale=1e-30)))
+    mounts.mount("huge", open_adapter(kit.write_mlx(tmp_path / "huge", huge, scale=1e-30)), family)
     x = mx.ones((2, 1, 32)) * 100
     plain = network.layers[0].self_attn.q_proj(x)
     with mounts.rows([("huge",), ()]):
@@ -174,15 +176,17 @@ def test_what_overflows_in_one_row_stays_there(kit, network, mounts, several, tm
 def test_mounted_and_not_taken_changes_no_bit(kit, family, tmp_path, fixture, request):
     network = request.getfixturevalue(fixture)
     before = logits(network, [TEXT])
-    mounts = Mounts(network, family)
-    mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", kit.halves(kit.everywhere()))))
+    mounts = Mounts(network)
+    mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", kit.halves(kit.everywhere()))), family)
     assert mx.array_equal(logits(network, [TEXT]), before)
     assert mx.array_equal(logits(network, [TEXT], mounts, [()]), before)
 
 
-def test_scale_zero_changes_no_bit(kit, network, mounts, tmp_path):
+def test_scale_zero_changes_no_bit(family, kit, network, mounts, tmp_path):
     before = logits(network, [TEXT])
-    fitted = mounts.mount("z", open_adapter(kit.write_mlx(tmp_path / "z", kit.halves(kit.everywhere()), scale=0)))
+    fitted = mounts.mount(
+        "z", open_adapter(kit.write_mlx(tmp_path / "z", kit.halves(kit.everywhere()), scale=0)), family
+    )
     assert fitted.modules == 14
     assert mx.array_equal(logits(network, [TEXT], mounts, [("z",)]), before)
 
@@ -203,9 +207,11 @@ def test_a_pass_that_fails_leaves_nothing_switched_on(network, mounts, several):
 
 def test_when_all_are_gone_the_network_is_the_one_that_was_loaded(kit, network, family, tmp_path):
     modules = dict(network.named_modules())
-    mounts = Mounts(network, family)
+    mounts = Mounts(network)
     for seed, key in enumerate("ab"):
-        mounts.mount(key, open_adapter(kit.write_mlx(tmp_path / key, kit.halves(kit.everywhere(), seed=seed))))
+        mounts.mount(
+            key, open_adapter(kit.write_mlx(tmp_path / key, kit.halves(kit.everywhere(), seed=seed))), family
+        )
     mounts.unmount("a")
     kept = logits(network, [TEXT], mounts, [("b",)])
     assert isinstance(network.layers[0].self_attn.q_proj, AdaptedLinear)
@@ -213,15 +219,17 @@ def test_when_all_are_gone_the_network_is_the_one_that_was_loaded(kit, network, 
     after = dict(network.named_modules())
     assert after.keys() == modules.keys()
     assert all(after[path] is module for path, module in modules.items())
-    mounts.mount("b", open_adapter(tmp_path / "b"))
+    mounts.mount("b", open_adapter(tmp_path / "b"), family)
     assert mx.array_equal(logits(network, [TEXT], mounts, [("b",)]), kept)
 
 
-def test_another_mount_of_one_key_is_not_taken_for_the_first(kit, network, mounts, tmp_path):
+def test_another_mount_of_one_key_is_not_taken_for_the_first(family, kit, network, mounts, tmp_path):
     for seed in (1, 2):
         made = kit.halves(kit.everywhere(), seed=seed)
-        expected = with_weights(network, merged(parameters(network), made, 2.0), lambda: logits(network, [TEXT]))
-        mounts.mount("x", open_adapter(kit.write_mlx(tmp_path / str(seed), made)))
+        expected = with_weights(
+            network, merged(parameters(network), made, 2.0), lambda: logits(network, [TEXT])
+        )
+        mounts.mount("x", open_adapter(kit.write_mlx(tmp_path / str(seed), made)), family)
         assert_close(logits(network, [TEXT], mounts, [("x",)]), expected, TOLERANCE)
         mounts.unmount("x")
 
@@ -239,7 +247,9 @@ def test_what_is_joined_for_passes_gone_by_is_let_go_of(network, mounts, several
 
 
 def state(network):
-    return [(name, type(module)) for name, module in network.named_modules()], dict(tree_flatten(network.parameters()))
+    return [(name, type(module)) for name, module in network.named_modules()], dict(
+        tree_flatten(network.parameters())
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,47 +270,52 @@ def state(network):
     ],
 )
 def test_a_term_that_fits_nowhere_is_refused_and_nothing_is_changed(
-    kit, network, mounts, tmp_path, module, shapes, told
+    family, kit, network, tmp_path, *, module, shapes, told
 ):
+    mounts = Mounts(network)
     made = {**kit.halves(kit.everywhere()), module: tuple(mx.ones(shape) for shape in shapes)}
     folder = open_adapter(kit.write_mlx(tmp_path / "a", made))
     before = state(network)
     with pytest.raises(BadAdapter, match=told):
-        mounts.mount("a", folder)
+        mounts.mount("a", folder, family)
     names, values = state(network)
     assert names == before[0]
     assert all(values[name] is value for name, value in before[1].items())
 
 
-def test_names_may_have_the_wrapper_or_lack_it(kit, network, mounts, tmp_path):
+def test_names_may_have_the_wrapper_or_lack_it(family, kit, network, mounts, tmp_path):
     made = kit.halves(kit.everywhere(("q_proj",)))
     wrapped = {f"language_model.{module}": ab for module, ab in made.items()}
-    mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", made)))
-    mounts.mount("b", open_adapter(kit.write_mlx(tmp_path / "b", wrapped)))
+    mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", made)), family)
+    mounts.mount("b", open_adapter(kit.write_mlx(tmp_path / "b", wrapped)), family)
     assert mx.array_equal(
         logits(network, [TEXT], mounts, [("a",)]), logits(network, [TEXT], mounts, [("b",)])
     )
 
 
-def test_a_layer_that_the_network_does_without_is_passed_over_and_told(kit, network, mounts, tmp_path):
+def test_a_layer_that_the_network_does_without_is_passed_over_and_told(
+    family, kit, network, mounts, tmp_path
+):
     del network.layers[1].self_attn["k_proj"]
-    fitted = mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", kit.halves(kit.everywhere()))))
+    fitted = mounts.mount(
+        "a", open_adapter(kit.write_mlx(tmp_path / "a", kit.halves(kit.everywhere()))), family
+    )
     assert (fitted.modules, fitted.unused) == (13, ("model.layers.1.self_attn.k_proj",))
     mounts.unmount("a")
     alone = kit.write_mlx(tmp_path / "b", kit.halves(["model.layers.1.self_attn.k_proj"]))
     with pytest.raises(BadAdapter, match="none of its 1 modules is one of the network"):
-        mounts.mount("b", open_adapter(alone))
+        mounts.mount("b", open_adapter(alone), family)
 
 
-def test_two_terms_of_one_module_are_refused(kit, mounts, tmp_path):
+def test_two_terms_of_one_module_are_refused(family, kit, mounts, tmp_path):
     made = kit.halves(["model.layers.0.mlp.up_proj", "layers.0.mlp.up_proj"])
     with pytest.raises(BadAdapter, match=r"are both layers\.0\.mlp\.up_proj"):
-        mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", made)))
+        mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", made)), family)
 
 
-def test_numbers_that_are_none_are_refused(kit, network, mounts, tmp_path):
+def test_numbers_that_are_none_are_refused(family, kit, network, mounts, tmp_path):
     made = kit.halves(kit.everywhere(("q_proj",)))
     made["model.layers.0.self_attn.q_proj"][0][0, 0] = mx.nan
     with pytest.raises(BadAdapter, match="infinite or none"):
-        mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", made)))
+        mounts.mount("a", open_adapter(kit.write_mlx(tmp_path / "a", made)), family)
     assert not isinstance(network.layers[0].self_attn.q_proj, AdaptedLinear)

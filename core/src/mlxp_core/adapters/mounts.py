@@ -35,25 +35,29 @@ Keys = tuple[str, ...]
 class Mounts:
     """Adapters by key, and which of them the pass under way adds."""
 
-    def __init__(self, model: LanguageModel, family: ModelFamily) -> None:
-        """Begin with none, on a network of ``family``."""
-        self._net = cast("nn.Module", model)
-        self._family = family
-        self._dtype = model.embed(mx.zeros((1, 1), dtype=mx.int32)).dtype  # asked for only, never computed
+    def __init__(self, model: LanguageModel) -> None:
+        """Begin with none, on this network."""
+        self._model, self._net = model, cast("nn.Module", model)
         self._mounted: dict[str, Adapter] = {}
         self._adapted: dict[str, AdaptedLinear] = {}
         self._switch = Switch()
         self._companies: OrderedDict[Keys, Company] = OrderedDict()
         self._choices: OrderedDict[tuple[Keys, ...], Choice | None] = OrderedDict()
 
-    def mount(self, key: str, folder: AdapterFolder) -> Fitted:
+    def mount(self, key: str, folder: AdapterFolder, family: ModelFamily) -> Fitted:
         """Read an adapter and attach it; rows take it only when ``rows`` says so.
+
+        Args:
+            key: what rows call it.
+            folder: its files.
+            family: of the network; tells modules by their names in checkpoints.
 
         Raises:
             BadAdapter: it does not fit the network, or its numbers cannot be read; nothing has changed then.
         """
-        fitting = fit(folder, dict(self._net.named_modules()), self._family)
-        terms = _read(folder, fitting, self._dtype)
+        fitting = fit(folder, dict(self._net.named_modules()), family)
+        kind = self._model.embed(mx.zeros((1, 1), dtype=mx.int32)).dtype  # asked for only, never computed
+        terms = _read(folder, fitting, kind)
         self._mounted[key] = Adapter(key, terms)
         self._attach(terms)
         self._forget()

@@ -10,7 +10,7 @@ from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.faults import bare, described
 from mlxp_core.engine.loop import run
 from mlxp_core.engine.mailbox import Mailbox, Post
-from mlxp_core.engine.orders import Cancel, Close, LoadPlan, Order, Submit
+from mlxp_core.engine.orders import Cancel, Close, LoadPlan, Mount, Order, Submit, Unmount
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.stats import StatsBoard
 from mlxp_core.engine.steps import Runner
@@ -54,16 +54,17 @@ class Engine:
         self._settings = settings
         self._on_record = on_record
         self._clock = clock
-        self._make_runner = make_runner or (lambda halted: _device_runner(plans, stages, halted))
+        self._make_runner = make_runner or (lambda halted: _device_runner(plans, settings, stages, halted))
         self._board = StatsBoard()
         self._mail: Mailbox | None = None
         self._thread: Thread | None = None
 
-    def start(self, post: Post) -> None:
+    def start(self, post: Post, mounts: Sequence[Mount] = ()) -> None:
         """Start the thread and begin to load; returns at once.
 
         Args:
             post: runs a call on the event-loop thread: ``loop.call_soon_threadsafe``.
+            mounts: adapters to mount before anything is answered.
 
         Raises:
             SetupError: it was started before.
@@ -72,6 +73,8 @@ class Engine:
             raise SetupError("an engine can be started only once; make a new one")
         places = self._settings.batch + self._settings.queue
         mail = self._mail = Mailbox(post, places=places, on_record=self._on_record)
+        for mount in mounts:
+            mail.ask(mount)
         self._thread = Thread(target=self._live, args=(mail,), name="mlxp-engine", daemon=True)
         self._thread.start()
 
@@ -100,6 +103,21 @@ class Engine:
             raise Unavailable("the engine has not been started")
         message = Submit(tuple(orders), self._clock())
         self._mail.submit(message, retry_after_s=self._retry_after_s(self._mail.load))
+
+    def mount(self, message: Mount) -> None:
+        """Mount an adapter between two steps; its ``reply`` is called when that is done, or why it is not.
+
+        Raises:
+            Unavailable: the engine has not started, is stopping or lost.
+        """
+        if self._mail is None:
+            raise Unavailable("the engine has not been started")
+        self._mail.ask(message)
+
+    def unmount(self, message: Unmount) -> None:
+        """Let go of an adapter once no choice takes it; orders handed in from now on must not name it."""
+        if self._mail is not None:
+            self._mail.tell(message)
 
     def cancel(self, request_id: str) -> bool:
         """End all choices of a request, as soon as the step under way is done; false if there are none."""
@@ -161,10 +179,15 @@ class Engine:
 
 
 def _device_runner(
-    plans: Mapping[str, LoadPlan], stages: Mapping[str, SamplerStage], halted: Halted
+    plans: Mapping[str, LoadPlan],
+    settings: EngineSettings,
+    stages: Mapping[str, SamplerStage],
+    halted: Halted,
 ) -> Runner:
     # Imported by the thread that owns the arrays: whoever only talks to the engine needs no device.
+    from mlxp_core.engine.past import open_past  # noqa: PLC0415
     from mlxp_core.engine.runner import BatchRunner  # noqa: PLC0415
     from mlxp_core.engine.shelf import Shelf  # noqa: PLC0415
 
-    return BatchRunner(Shelf(plans, halted=halted), stages)
+    shelf = Shelf(plans, halted=halted)
+    return BatchRunner(shelf, stages, past=open_past(shelf, plans, settings))

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from mlxp_core.engine.faults import contained
-from mlxp_core.engine.orders import CancelAll, Close, Message, Submit
+from mlxp_core.engine.orders import CancelAll, Close, Message, Mount, Submit
 from mlxp_core.errors import Busy, Unavailable
 from mlxp_core.types import Event, RequestRecord
 
@@ -28,10 +28,17 @@ STOP: Final = Signal.STOP
 
 
 class Deliveries(Struct, frozen=True):
-    """What one step has to say: events for each sink, and the records of the choices that ended with it."""
+    """What one step has to say.
+
+    Attributes:
+        events: for each sink.
+        records: of the choices that ended with it.
+        replies: to those who asked for something else than an answer.
+    """
 
     events: tuple[tuple[Sink, list[Event]], ...] = ()
     records: tuple[RequestRecord, ...] = ()
+    replies: tuple[Callable[[], object], ...] = ()
 
 
 class Mailbox:
@@ -96,6 +103,17 @@ class Mailbox:
         with self._bell:
             self._drop_in(message)
 
+    def ask(self, message: Mount) -> None:
+        """Leave a message that wants a reply.
+
+        Raises:
+            Unavailable: nobody would reply.
+        """
+        with self._bell:
+            if self._closed:
+                raise Unavailable("the engine is stopping or lost and mounts nothing")
+            self._drop_in(message)
+
     def knows(self, request_id: str) -> bool:
         """Say whether a request is in the house."""
         with self._bell:
@@ -130,7 +148,7 @@ class Mailbox:
 
     def deliver(self, deliveries: Deliveries) -> None:
         """Hand everything over in one call. If the event loop is gone, nobody listens: cancel what is left."""
-        if not deliveries.events:
+        if not (deliveries.events or deliveries.replies):
             return
         with self._bell:
             for record in deliveries.records:
@@ -152,8 +170,10 @@ class Mailbox:
 
 
 def _hand_over(deliveries: Deliveries, on_record: Callable[[RequestRecord], object]) -> None:
-    """Call the sinks, then tell of the records; runs on the event-loop thread. One that fails spoils no other."""
+    """Call sinks, tell of records, reply; runs on the event-loop thread. One that fails spoils no other."""
     for sink, events in deliveries.events:
         contained(sink, events)
     for record in deliveries.records:
         contained(on_record, record)
+    for reply in deliveries.replies:
+        contained(reply)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from mlxp_core.contracts import Constraint, FamilyConfig, ModelFamily
+from mlxp_core.errors import MlxpError
 from mlxp_core.types import Event, GenerateRequest, KVScheme, Pooling
 
 if TYPE_CHECKING:
+    from mlxp_core.adapters import AdapterFolder, Fitted
     from mlxp_core.loading.eyes import Eyes
     from mlxp_core.loading.folder import ModelFolder
     from mlxp_core.prompting import Prompt
@@ -43,6 +45,8 @@ class Order(Struct, frozen=True, kw_only=True):
         constraint: holds the answer to a shape; this choice's own.
         pool: where a vector is wanted in place of an answer; the last event is then ``Finished("stop")``.
         echo: text of the prompt, where it is to be told.
+        adapters: keys of the mounts that it takes, which stay until it has ended. No two mounts ever have one key, so
+            this is also what a cache of prompts must keep apart.
     """
 
     request: GenerateRequest
@@ -55,6 +59,7 @@ class Order(Struct, frozen=True, kw_only=True):
     constraint: Constraint | None = None
     pool: Pool | None = None
     echo: str = ""
+    adapters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what the desk must have settled before.
@@ -83,6 +88,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         used: ids from this one on are no tokens and never drawn (``Tokenizer.used``); ``None`` = all are.
         dtype: type of the weights, as in ``EngineSettings.dtype``.
         kv: how keys and values are to be kept.
+        spell: token -> its text, for explanations of what the prompt cache did.
         progress: told (done, total) bytes or tensors while loading, on the engine thread.
     """
 
@@ -93,6 +99,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     used: int | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     kv: KVScheme = KVScheme()
+    spell: Callable[[int], str] = str
     progress: Callable[[int, int], object] | None = None
 
 
@@ -113,10 +120,35 @@ class CancelAll(Struct, frozen=True):
     """Message: nobody listens any more; end every choice."""
 
 
+class Mount(Struct, frozen=True, kw_only=True):
+    """Message: mount an adapter.
+
+    Attributes:
+        model: id of the model.
+        key: what orders will call it.
+        folder: its files, read and checked.
+        reply: told what came of it, on the event-loop thread.
+        vital: the engine does not begin without it; what is wrong with it ends the thread.
+    """
+
+    model: str
+    key: str
+    folder: AdapterFolder
+    reply: Callable[[Fitted | MlxpError], object]
+    vital: bool = False
+
+
+class Unmount(Struct, frozen=True):
+    """Message: let go of an adapter as soon as no choice takes it any more; none that comes later does."""
+
+    model: str
+    key: str
+
+
 class Close(Struct, frozen=True):
     """Message: take nothing new, and cancel what still runs at ``deadline_s`` on the engine's clock."""
 
     deadline_s: float
 
 
-Message = Submit | Cancel | CancelAll | Close
+Message = Submit | Cancel | CancelAll | Mount | Unmount | Close

@@ -43,7 +43,7 @@ from mlxp_core.engine.pooling import UnreadVector
 from mlxp_core.engine.prompts import HalfRead, Prefix
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.shelf import Shelf
-from mlxp_core.engine.steps import Decode, Draw, Failure, Fork, Load, Outcome, Prefill, Read, Rest, Step
+from mlxp_core.engine.steps import Adapt, Decode, Draw, Failure, Fork, Load, Outcome, Prefill, Read, Rest, Step
 from mlxp_core.kv import BatchCache, RowSnapshot, forward
 from mlxp_core.loading.network import Network
 from mlxp_core.sampling.sampler import Sampler
@@ -99,13 +99,16 @@ class BatchRunner:
     def _carry_out(self, step: Step) -> Outcome:
         draws: list[Draw] = []
         failures: list[Failure] = []
-        host_s, kv = 0.0, None
+        host_s, kv, fitted = 0.0, None, None
         match step:
             case Load(model):
                 self._shelf.load(model)
                 kv = self._shelf[model].kv
+            case Adapt(message):
+                fitted = self._shelf.adapt(message)
             case Prefill():
-                self._prefill(step)
+                with self._shelf.adapters((step.sequence,)):
+                    self._prefill(step)
             case Fork():
                 failures = self._fork(step)
             case Decode():
@@ -118,7 +121,7 @@ class BatchRunner:
                 draws = self._read_all()
             case Rest():
                 pass
-        return Outcome(tuple(draws), tuple(failures), self._cache_bytes, host_s, kv)
+        return Outcome(tuple(draws), tuple(failures), self._cache_bytes, host_s, kv, fitted)
 
     # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -211,7 +214,8 @@ class BatchRunner:
         changed = self._conform(step.rows)
         if self._batch is None:
             return 0.0, []
-        drawn, failures = self._batch.step(step.masks)
+        with self._shelf.adapters(self._batch.rows):
+            drawn, failures = self._batch.step(step.masks)
         self._unread += drawn
         if not self._batch.rows:
             self._batch = None

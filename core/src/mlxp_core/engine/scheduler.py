@@ -21,7 +21,8 @@ from itertools import count
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.line import WaitingLine
 from mlxp_core.engine.mailbox import Deliveries, Sink
-from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Submit
+from mlxp_core.engine.mounting import Mounting
+from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Mount, Submit, Unmount
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.stats import Totals
 from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Step
@@ -37,6 +38,7 @@ class Scheduler:
         self._settings = settings
         self._clock = clock
         self._to_load = deque(models)
+        self._mounting = Mounting()
         self._line = WaitingLine(patience=settings.batch)
         self._prefilling: deque[Sequence] = deque()
         self._running: list[Sequence] = []
@@ -54,7 +56,8 @@ class Scheduler:
     @property
     def idle(self) -> bool:
         """Say whether there is nothing to do, nor to free, until a message comes."""
-        return not (self._to_load or self._line or self._prefilling or self._running or self._unswept)
+        busy = self._to_load or self._line or self._prefilling or self._running or self._unswept
+        return not (busy or self._mounting.next(self._held))
 
     # ── Messages ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -69,6 +72,8 @@ class Scheduler:
                     self._cancel(s for s in self._everybody() if s.request_id == request_id)
                 case CancelAll():
                     self._cancel(self._everybody())
+                case Mount() | Unmount():
+                    self._mounting.take(message)
                 case Close(deadline_s):
                     self._close(deadline_s)
         if self._deadline_s is not None and self._clock() >= self._deadline_s:
@@ -76,6 +81,9 @@ class Scheduler:
 
     def _everybody(self) -> list[Sequence]:
         return [*self._running, *self._prefilling, *self._line]
+
+    def _held(self) -> set[str]:
+        return {key for sequence in self._everybody() for key in sequence.order.adapters}
 
     def _cancel(self, sequences: Iterable[Sequence]) -> None:
         now_s = self._clock()
@@ -87,7 +95,9 @@ class Scheduler:
         """Send away who waits; let the others go on until the deadline, the earliest one if there are several."""
         self._to_load.clear()
         self._deadline_s = deadline_s if self._deadline_s is None else min(deadline_s, self._deadline_s)
-        self._fail(self._line.clear(), Unavailable("the server is stopping; send the request again later"))
+        why = Unavailable("the server is stopping; send the request again later")
+        self._mounting.abandon(why)
+        self._fail(self._line.clear(), why)
 
     # ── Decisions ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -95,6 +105,9 @@ class Scheduler:
         """Decide."""
         if self._to_load:
             return Load(self._to_load[0])
+        errand = self._mounting.next(self._held)
+        if errand is not None:
+            return errand
         self._admit()
         if self._prefilling and (self._decoded or not self._running):
             self._decoded = False
@@ -168,8 +181,9 @@ class Scheduler:
         """Take in what came of a step, and return all there is to say since the last one.
 
         Raises:
-            MlxpError: a model could not be loaded; the engine cannot go on.
+            MlxpError: a model, or an adapter that belongs to the start, could not be loaded; the engine cannot go on.
         """
+        self._mounting.settle(step, outcome)
         self._totals.steps += 1
         self._unswept = False
         match outcome:
@@ -261,7 +275,8 @@ class Scheduler:
         self._prefixes = {request_id: keys for request_id, keys in left.items() if keys}
 
     def _hand_over(self) -> Deliveries:
-        deliveries = Deliveries(tuple(self._said.values()), tuple(self._records))
+        replies = self._mounting.replies()
+        deliveries = Deliveries(tuple(self._said.values()), tuple(self._records), replies)
         self._said, self._records = {}, []
         return deliveries
 
@@ -270,7 +285,8 @@ class Scheduler:
     def abandon(self, fault: MlxpError, unread: Iterable[Message]) -> Deliveries:
         """Fail everybody, those in unread mail included: the thread is about to end."""
         self._to_load.clear()
-        self.apply(message for message in unread if isinstance(message, Submit))
+        self.apply(message for message in unread if isinstance(message, Submit | Mount))
+        self._mounting.abandon(fault)
         self._fail([sequence for sequence in self._everybody() if not sequence.ended], fault)
         self._forget_ended()
         return self._hand_over()
@@ -291,4 +307,4 @@ class Scheduler:
     def _state(self) -> str:
         if self._deadline_s is not None:
             return "stopping"
-        return "loading" if self._to_load else "ready"
+        return "loading" if self._to_load or self._mounting.vital else "ready"

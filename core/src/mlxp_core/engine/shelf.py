@@ -1,9 +1,14 @@
 """The models loaded now, and the towers of those that have been shown an image. Lives on the engine thread."""
 
 from collections.abc import Callable, Mapping
+from collections.abc import Sequence as SequenceOf
+from contextlib import AbstractContextManager
 
+from mlxp_core.adapters import Fitted
+from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.contracts import VisionNetwork
-from mlxp_core.engine.orders import LoadPlan
+from mlxp_core.engine.orders import LoadPlan, Mount, Unmount
+from mlxp_core.engine.sequence import Sequence
 from mlxp_core.errors import EngineFault, MlxpError, Unavailable
 from mlxp_core.loading.network import Network, load_network
 from mlxp_core.loading.tower import load_tower
@@ -42,6 +47,7 @@ class Shelf:
         self._load = load
         self._networks: dict[str, Network] = {}
         self._towers: dict[str, VisionNetwork] = {}
+        self._mounts: dict[str, Mounts] = {}
 
     def load(self, model: str) -> None:
         """Load a model.
@@ -58,7 +64,27 @@ class Shelf:
             if plan.progress is not None:
                 plan.progress(done, total)
 
-        self._networks[model] = self._load(plan, progress)
+        network = self._networks[model] = self._load(plan, progress)
+        self._mounts[model] = Mounts(network.model)
+
+    def adapt(self, message: Mount | Unmount) -> Fitted | None:
+        """Mount an adapter on a model that is loaded, and say what it changes; or let go of one that no row takes.
+
+        Raises:
+            BadAdapter: it does not fit.
+        """
+        mounts = self._mounts[message.model]
+        match message:
+            case Mount(key=key, folder=folder):
+                return mounts.mount(key, folder, self._plans[message.model].family)
+            case Unmount(key=key):
+                mounts.unmount(key)
+                return None
+
+    def adapters(self, rows: SequenceOf[Sequence]) -> AbstractContextManager[None]:
+        """Have every row of the passes within take its own adapters; all rows are of one model."""
+        mounts = self._mounts[rows[0].order.model]
+        return mounts.rows([row.order.adapters for row in rows])
 
     def tower(self, model: str) -> VisionNetwork:
         """Return a model's vision tower, loading it when it is first asked for; one that failed is tried again.
@@ -85,3 +111,4 @@ class Shelf:
         """Let go of everything."""
         self._networks.clear()
         self._towers.clear()
+        self._mounts.clear()

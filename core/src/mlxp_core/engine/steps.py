@@ -7,6 +7,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from mlxp_core.adapters import Fitted
+from mlxp_core.engine.orders import Mount, Unmount
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.errors import MlxpError
 from mlxp_core.types import KVInForce, RawScore
@@ -16,6 +18,12 @@ class Load(Struct, frozen=True):
     """Put a model on the shelf."""
 
     model: str
+
+
+class Adapt(Struct, frozen=True):
+    """Mount an adapter, or let go of one that no row takes."""
+
+    message: Mount | Unmount
 
 
 class Prefill(Struct, frozen=True):
@@ -64,7 +72,7 @@ class Rest(Struct, frozen=True):
     """Compute nothing. Like every step, it frees what has ended."""
 
 
-Step = Load | Prefill | Fork | Decode | Read | Rest
+Step = Load | Adapt | Prefill | Fork | Decode | Read | Rest
 
 
 class Draw(Struct, frozen=True):
@@ -88,6 +96,7 @@ class Outcome(Struct, frozen=True):
         cache_bytes: bytes of all caches held now.
         host_s: seconds the host took between the last reading and this step's dispatch.
         kv: of a ``Load``, how the model's keys and values are kept.
+        fitted: of an ``Adapt`` that mounts, what the adapter changes.
     """
 
     draws: tuple[Draw, ...] = ()
@@ -95,6 +104,7 @@ class Outcome(Struct, frozen=True):
     cache_bytes: int = 0
     host_s: float = 0.0
     kv: KVInForce | None = None
+    fitted: Fitted | None = None
 
 
 class Runner(Protocol):
