@@ -56,7 +56,7 @@ def engines(paper, counting):
         runner = runner or paper(counting)
         engine = Engine(
             dict.fromkeys(models),
-            EngineSettings(**settings),
+            EngineSettings(**{"prompt_cache_bytes": 0, **settings}),
             {},
             on_record=on_record,
             make_runner=lambda halted: setattr(runner, "halted", halted) or runner,

@@ -99,7 +99,7 @@ class House:
     def __init__(self, network, clock, *, stages=(), **engine):
         shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)
         self.runner = BatchRunner(shelf, {stage.name: stage for stage in stages}, clock)
-        self.scheduler = Scheduler(["m"], EngineSettings(**engine), clock)
+        self.scheduler = Scheduler(["m"], EngineSettings(**{"prompt_cache_bytes": 0, **engine}), clock)
         self.steps = []
 
     def turn(self, *messages):
@@ -504,7 +504,7 @@ def test_an_engine_of_its_own_thread_serves_from_the_device(orders):
     calls = SimpleQueue()
     engine = Engine(
         {"m": None},
-        EngineSettings(batch=3),
+        EngineSettings(batch=3, prompt_cache_bytes=0),
         {},
         make_runner=lambda halted: BatchRunner(Shelf({"m": None}, halted=halted, load=build), {}),
     )

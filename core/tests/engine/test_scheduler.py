@@ -21,7 +21,7 @@ class House:
 
     def __init__(self, runner, clock, *, models=(), **engine):
         self.runner, self.clock = runner, clock
-        self.scheduler = Scheduler(models, EngineSettings(**engine), clock)
+        self.scheduler = Scheduler(models, EngineSettings(**{"prompt_cache_bytes": 0, **engine}), clock)
         self.asked, self.records, self.steps = [], [], []
         self.running = []  # before each step
 

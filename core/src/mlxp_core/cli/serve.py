@@ -71,6 +71,7 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
             config=config,
             eyes=frontend.eyes,
             used=frontend.tokenizer.used,
+            spell=lambda token: frontend.tokenizer.decode([token]),
             dtype=running.dtype,
             kv=kv_scheme(path, running.kv_quant),
             progress=told,

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import cast
+from typing import Self, cast
 
 import mlx.core as mx
 from msgspec import Struct
 
+from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.steps import Draw, Failure
@@ -34,6 +35,26 @@ class Batch:
         self.cache = cache
         self.sampler = sampler
         self.tokens = mx.zeros((1,), dtype=mx.int32)
+
+    @classmethod
+    def start(
+        cls, network: Network, row: Sequence, cache: BatchCache, stages: Mapping[str, SamplerStage]
+    ) -> Self:
+        """Make a batch of one row, drawn as its request says."""
+        sampler = Sampler.start(
+            row.sampling,
+            row.prompt,
+            vocabulary=network.vocabulary,
+            top_scores=row.order.request.top_scores,
+            stages=stages,
+            limit=network.used,
+        )
+        return cls(network, row, cache, sampler)
+
+    @property
+    def placed(self) -> list[tuple[Sequence, BatchCache, int]]:
+        """Return each sequence with its cache and its row there."""
+        return [(sequence, self.cache, row) for row, sequence in enumerate(self.rows)]
 
     def draw(self, logits: mx.array, masks: Mapping[int, bytes]) -> "Unread":
         """Draw from ``[rows, vocabulary]`` and set the device to work; ``masks`` go by sequence key."""

@@ -31,7 +31,7 @@ Everything that is kept for a row hangs in one of four places: ``_prefilling`` (
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import mlx.core as mx
 
@@ -39,14 +39,14 @@ from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.batch import Batch, Unread
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.features import Features
+from mlxp_core.engine.past import Past
 from mlxp_core.engine.pooling import UnreadVector
 from mlxp_core.engine.prompts import HalfRead, Prefix
-from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import Adapt, Decode, Draw, Failure, Fork, Load, Outcome, Prefill, Read, Rest, Step
 from mlxp_core.kv import BatchCache, RowSnapshot, forward
 from mlxp_core.loading.network import Network
-from mlxp_core.sampling.sampler import Sampler
 
 CLEAR_EVERY = 256
 """Decode steps between two clearings of the allocator's cache."""
@@ -64,7 +64,7 @@ class BatchRunner:
         stages: Mapping[str, SamplerStage],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with nothing on the device but what is on the shelf."""
+        """Begin with nothing on the device but what is on the shelf, and in the ``past``, if anything is kept."""
         self._shelf = shelf
         self._features = Features(shelf)
         self._stages = stages
@@ -75,9 +75,11 @@ class BatchRunner:
         self._batch: Batch | None = None
         self._unread: list[Unread | UnreadVector] = []
         self._cache_bytes = 0
+        past: Past | None = None,
         self._steps = 0  # decode steps
         self._clear_due = False
         self._read_s: float | None = None  # when the host got the last tokens, while the batch goes on
+        self._past = past or Past(shelf, limit_bytes=0)
 
     def run(self, step: Step) -> Outcome:
         """Carry out a step; see the module's first page."""
@@ -93,17 +95,19 @@ class BatchRunner:
         self._batch = None
         self._features.clear()
         self._shelf.clear()
+        self._past.keep_ended(self._rows())
         mx.synchronize()
         mx.clear_cache()
 
     def _carry_out(self, step: Step) -> Outcome:
         draws: list[Draw] = []
         failures: list[Failure] = []
-        host_s, kv, fitted = 0.0, None, None
+        host_s, kv, recalled, fitted = 0.0, None, Recalled(), None
         match step:
             case Load(model):
                 self._shelf.load(model)
                 kv = self._shelf[model].kv
+        self._past.clear()
             case Adapt(message):
                 fitted = self._shelf.adapt(message)
             case Prefill():
@@ -116,12 +120,17 @@ class BatchRunner:
                 host_s, failures = self._decode(step)
                 draws = self._read(ahead)
                 if step.wait:
+            case Recall(sequence):
+                cache, recalled = self._past.recall(sequence)
+                self._prefilling[sequence.key] = HalfRead(sequence, cache)
+                self._measure()
                     draws += self._read_all()
             case Read():
+                self._past.forget(adapter=message.key)  # of one that is new, there is nothing
                 draws = self._read_all()
-            case Rest():
-                pass
-        return Outcome(tuple(draws), tuple(failures), self._cache_bytes, host_s, kv, fitted)
+        return Outcome(
+            tuple(draws), tuple(failures), self._cache_bytes, host_s, kv, recalled, self._past.stats, fitted
+        )
 
     # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -143,6 +152,7 @@ class BatchRunner:
             self._unread.append(half.pooled.finish(sequence))
             self._forget_half(sequence)
         self._measure()
+        self._past.keep_read(sequence, half.cache)
 
     def _read_chunk(self, step: Prefill, network: Network, cache: BatchCache) -> mx.array:
         """Run a chunk, images and all, through the network; return its hidden states ``[1, count, hidden]``."""
@@ -187,15 +197,7 @@ class BatchRunner:
         masks: Mapping[int, bytes],
     ) -> None:
         """Draw a row's first token from ``[1, vocabulary]``, and make the row ready to join."""
-        sampler = Sampler.start(
-            sequence.sampling,
-            sequence.prompt,
-            vocabulary=network.vocabulary,
-            top_scores=sequence.order.request.top_scores,
-            stages=self._stages,
-            limit=network.used,
-        )
-        row = Batch(network, sequence, cache, sampler)
+        row = Batch.start(network, sequence, cache, self._stages)
         self._unread.append(row.draw(logits, masks))
         self._ready[sequence.key] = row
 
@@ -278,6 +280,13 @@ class BatchRunner:
             if any(not sibling.ended and not sibling.read for sibling in prefix.siblings)
         }
         if self._batch is not None and all(sequence.ended for sequence in self._batch.rows):
+    def _rows(self) -> Iterator[tuple[Sequence, BatchCache, int]]:
+        """Yield every sequence that has tokens in a cache, with that and its row."""
+        for half in self._prefilling.values():
+            yield half.sequence, half.cache, 0
+        for batch in (*self._ready.values(), *([] if self._batch is None else [self._batch])):
+            yield from batch.placed
+
             self._batch, self._read_s = None, None
         if self._held < held:
             self._measure()

@@ -11,7 +11,9 @@ holds its row from the first chunk to its last event; there are never more rows 
 4. Draws are counted when they are dispatched (``Sequence.unread``), so no row is asked for more than ``max_tokens``.
 5. A batch with a constrained row is drawn and read in the same step, as the next mask follows from the token. What
    was drawn ahead is read first.
-6. Whatever ends is freed by the next step, whichever it is; if nothing else is to be done, that is a ``Rest``.
+6. Before the first chunk of a prompt the prompt cache is asked for it, so that only the rest need be read. That is
+   nobody's turn: the chunk follows at once.
+7. Whatever ends is freed by the next step, whichever it is; if nothing else is to be done, that is a ``Rest``.
 """
 
 from collections import deque
@@ -23,11 +25,11 @@ from mlxp_core.engine.line import WaitingLine
 from mlxp_core.engine.mailbox import Deliveries, Sink
 from mlxp_core.engine.mounting import Mounting
 from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Mount, Submit, Unmount
-from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.stats import Totals
-from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Step
+from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Recall, Rest, Step
 from mlxp_core.errors import MlxpError, Unavailable
-from mlxp_core.types import EngineSettings, EngineStats, Event, KVInForce, RequestRecord
+from mlxp_core.types import EngineSettings, EngineStats, Event, RequestRecord
 
 
 class Scheduler:
@@ -48,8 +50,6 @@ class Scheduler:
         self._unswept = False  # something ended that the runner has not freed yet
         self._deadline_s: float | None = None
         self._totals = Totals()
-        self._cache_bytes = 0
-        self._kv: dict[str, KVInForce] = {}  # by model; replaced whole, as snapshots hold it
         self._said: dict[int, tuple[Sink, list[Event]]] = {}
         self._records: list[RequestRecord] = []
 
@@ -110,6 +110,8 @@ class Scheduler:
             return errand
         self._admit()
         if self._prefilling and (self._decoded or not self._running):
+            if self._settings.prompt_cache_bytes != 0 and not self._prefilling[0].recalled:
+                return Recall(self._prefilling[0])
             self._decoded = False
             step = self._next_chunk()
             if step is not None:
@@ -188,8 +190,7 @@ class Scheduler:
         self._unswept = False
         match outcome:
             case Outcome():
-                self._cache_bytes = outcome.cache_bytes
-                self._totals.host_s += outcome.host_s
+                self._totals.take(step, outcome)
                 self._feed(outcome.draws)
                 for sequence, fault in outcome.failures:
                     self._fail((sequence,), fault)
@@ -201,16 +202,18 @@ class Scheduler:
 
     def _move_on(self, step: Step, outcome: Outcome) -> None:
         match step:
-            case Load(model):
+            case Load():
                 self._to_load.popleft()
-                if outcome.kv is not None:
-                    self._kv = {**self._kv, model: outcome.kv}
+            case Recall(sequence):
+                sequence.recall(outcome.recalled)
             case Prefill(sequence, _, size, last, siblings):
                 self._say(sequence, sequence.advance(size))
                 if last:
                     self._seat((sequence,))
                     if siblings:
                         self._prefixes[sequence.request_id] = {sibling.key for sibling in siblings}
+                        for sibling in siblings:
+                            sibling.share(sequence)
             case Fork(rows):
                 for sequence in rows:
                     self._prefixes[sequence.request_id].discard(sequence.key)
@@ -235,16 +238,20 @@ class Scheduler:
         match step:
             case Load():
                 raise fault
+            case Recall(sequence):
+                sequence.recall(Recalled())
             case Prefill(sequence):
-                self._fail((sequence,), fault)
+                self._fail((sequence,), fault, spoilt=True)
             case Fork(rows):
-                self._fail(rows, fault)
+                self._fail(rows, fault, spoilt=True)
             case Decode() | Read() | Rest():
-                self._fail(self._running, fault)
+                self._fail(self._running, fault, spoilt=True)
 
-    def _fail(self, sequences: Iterable[Sequence], fault: MlxpError) -> None:
+    def _fail(self, sequences: Iterable[Sequence], fault: MlxpError, *, spoilt: bool = False) -> None:
+        """Fail sequences; ``spoilt`` = in the middle of a step, so that what they hold may be half done."""
         now_s = self._clock()
         for sequence in sequences:
+            sequence.spoilt = spoilt
             if not sequence.ended:  # as by the draw before the one that failed
                 self._say(sequence, sequence.fail(fault, now_s))
 
@@ -299,8 +306,6 @@ class Scheduler:
             waiting=len(self._line),
             prefilling=len(self._prefilling),
             running=len(self._running),
-            cache_bytes=self._cache_bytes,
-            kv=self._kv,
             **self._totals.told(),
         )
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from itertools import zip_longest
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mlxp_core.engine.orders import Order
@@ -15,11 +16,26 @@ from mlxp_core.types import (
     RawScore,
     Reason,
     RequestRecord,
+    Reuse,
     Sampling,
     Started,
     Timing,
     Usage,
 )
+
+
+class Recalled(Struct, frozen=True):
+    """What is known of a prompt.
+
+    Attributes:
+        cached: tokens that need not be read.
+        stops: places at which reading should pause, ascending.
+        reuse: why no more is known; ``None`` = nobody could say.
+    """
+
+    cached: int = 0
+    stops: tuple[int, ...] = ()
+    reuse: Reuse | None = None
 
 
 class Sequence:
@@ -30,7 +46,12 @@ class Sequence:
 
     Attributes:
         key: unique in this engine.
-        read: prompt tokens handed to the device so far.
+        read: prompt tokens handed to the device so far, or taken from the prompt cache.
+        cached: those that were taken from the prompt cache; ``reuse`` says why not more.
+        recalled: the prompt cache has been asked.
+        stops: places in the prompt at which reading pauses, for the prompt cache.
+        taken: tokens taken so far.
+        spoilt: the step that it failed in may have left its caches half done.
         unread: draws dispatched for it whose tokens the host has not seen yet.
         produced: tokens taken so far.
         ended: the last event has been said.
@@ -43,6 +64,12 @@ class Sequence:
         self.sampling: Sampling = replace(order.request.sampling, seed=_seed(order))
         self.max_tokens = order.request.max_tokens or 1
         self.read = 0
+        self.cached = 0
+        self.recalled = order.pool is not None
+        self.reuse: Reuse | None = None
+        self.stops: tuple[int, ...] = ()
+        self.taken: list[int] = []
+        self.spoilt = False
         self.unread = 0
         self.produced = 0
         self.ended = False
@@ -69,6 +96,7 @@ class Sequence:
         """
         prompt = self.order.prompt
         end = min(self.read + limit, len(prompt.tokens))
+        end = min([stop for stop in self.stops if self.read < stop <= end], default=end)
         if prompt.whole_images:
             for span in prompt.spans:
                 if span.start < end < span.end:
@@ -100,10 +128,21 @@ class Sequence:
         order, seed = self.order, self.sampling.seed or 0
         return [Started(self.request_id, order.request.model, seed, order.choice, order.echo)]
 
+    def recall(self, known: Recalled) -> None:
+        """Note how much of the prompt is known; the rest is to be read."""
+        self.recalled = True
+        self.read = self.cached = known.cached
+        self.stops, self.reuse = known.stops, known.reuse
+
     def advance(self, count: int) -> list[Event]:
         """Note that ``count`` more tokens of the prompt were handed to the device."""
         self.read += count
-        return [Prefilled(self.read, len(self.prompt), choice=self.order.choice)]
+        return [Prefilled(self.read, len(self.prompt), self.cached, choice=self.order.choice)]
+
+    def share(self, first: "Sequence") -> None:
+        """Note that its prompt is the one that ``first`` has read, and came from where that one did."""
+        self.recalled = True
+        self.cached, self.reuse = first.cached, first.reuse
 
     def feed(self, tokens: Iterable[int], scores: Iterable[RawScore], now_s: float) -> list[Event]:
         """Take the tokens of one draw; those after the end do not count. A vector is complete without any."""
@@ -116,6 +155,7 @@ class Sequence:
         said: list[Event] = []
         for token, score in zip_longest(tokens, scores):
             self.produced += 1
+            self.taken.append(token)
             said += reader.feed(token, score)
             if reader.end is not None:
                 return said + self._finish(reader.end.reason, reader.end.stop, now_s)
@@ -148,6 +188,7 @@ class Sequence:
             adapters=self.order.request.adapters,
             error=error,
             choice=self.order.choice,
+            reuse=self.reuse,
         )
 
     def _cut(self, reason: Reason, now_s: float) -> list[Event]:
@@ -157,7 +198,10 @@ class Sequence:
     def _finish(self, reason: Reason, stop: str | None, now_s: float) -> list[Event]:
         self._end(reason, None, now_s)
         warnings = tuple(self.order.reader.warnings)
-        return [Finished(reason, self._usage(), self._timing, stop, warnings, choice=self.order.choice)]
+        choice = self.order.choice
+        return [
+            Finished(reason, self._usage(), self._timing, stop, warnings, choice=choice, reuse=self.reuse)
+        ]
 
     def _end(self, reason: str, error: str | None, now_s: float) -> None:
         began_s = now_s if self._began_s is None else self._began_s
@@ -170,7 +214,8 @@ class Sequence:
 
     def _usage(self) -> Usage:
         reader = self.order.reader
-        return Usage(prompt=self.read, completion=self.produced, thinking=reader.thinking_tokens)
+        thinking = reader.thinking_tokens
+        return Usage(prompt=self.read, cached=self.cached, completion=self.produced, thinking=thinking)
 
 
 def _seed(order: Order) -> int:

@@ -1,21 +1,26 @@
 """The snapshot that others may read, and the sums it is made of."""
 
+from collections.abc import Mapping
 from threading import Event
 from typing import Any
 
+from mlxp_core.engine.steps import Load, Outcome, Step
 from mlxp_core.errors import MlxpError
-from mlxp_core.types import EngineStats, RequestRecord, Timing
+from mlxp_core.types import EngineStats, KVInForce, PromptCacheStats, RequestRecord, Timing
 
 _INERTIA = 0.8  # weight of the past in what is smoothed
 
 
 class Totals:
-    """Sums since the start, and what is smoothed; each called as in ``EngineStats``."""
+    """Sums since the start, what is smoothed, and what the runner told last; each called as in ``EngineStats``."""
 
     def __init__(self) -> None:
         """Start at zero."""
         self.steps = 0
         self.host_s = 0.0
+        self.cache_bytes = 0
+        self.prompt_cache: PromptCacheStats | None = None
+        self.kv: Mapping[str, KVInForce] = {}  # replaced whole, as snapshots hold it
         self.prompt_tokens = 0
         self.completion_tokens = 0
         self.finished = 0
@@ -27,6 +32,15 @@ class Totals:
         self.pace_s = 0.0
         self.ttft_s = 0.0
         self.tokens_per_s = 0.0
+
+    def take(self, step: Step, outcome: Outcome) -> None:
+        """Note what the runner told of a step."""
+        self.host_s += outcome.host_s
+        self.cache_bytes = outcome.cache_bytes
+        self.prompt_cache = outcome.prompt_cache
+        match step:
+            case Load(model) if outcome.kv is not None:
+                self.kv = {**self.kv, model: outcome.kv}
 
     def add(self, record: RequestRecord) -> None:
         """Count a choice that ended, once and in one of three columns."""

@@ -9,15 +9,21 @@ from msgspec import Struct, field
 
 from mlxp_core.adapters import Fitted
 from mlxp_core.engine.orders import Mount, Unmount
-from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.errors import MlxpError
-from mlxp_core.types import KVInForce, RawScore
+from mlxp_core.types import KVInForce, PromptCacheStats, RawScore
 
 
 class Load(Struct, frozen=True):
     """Put a model on the shelf."""
 
     model: str
+
+
+class Recall(Struct, frozen=True):
+    """See how much of a prompt is known, before any of it is read."""
+
+    sequence: Sequence
 
 
 class Adapt(Struct, frozen=True):
@@ -96,7 +102,10 @@ class Outcome(Struct, frozen=True):
         cache_bytes: bytes of all caches held now.
         host_s: seconds the host took between the last reading and this step's dispatch.
         kv: of a ``Load``, how the model's keys and values are kept.
+        recalled: of a ``Recall``, what is known of the prompt.
+        prompt_cache: how the prompt cache stands; ``None`` = there is none.
         fitted: of an ``Adapt`` that mounts, what the adapter changes.
+        fitted: of an ``Attach``, what the adapter changes.
     """
 
     draws: tuple[Draw, ...] = ()
@@ -104,6 +113,8 @@ class Outcome(Struct, frozen=True):
     cache_bytes: int = 0
     host_s: float = 0.0
     kv: KVInForce | None = None
+    recalled: Recalled = Recalled()
+    prompt_cache: PromptCacheStats | None = None
     fitted: Fitted | None = None
 
 

@@ -31,6 +31,8 @@ class Prompt(Struct, frozen=True):
         spans: where the soft tokens of each image are.
         whole_images: a pass over the prompt must not cut an image.
         text: what was tokenized; an image is one placeholder in it. Nothing where token ids were sent.
+        message_ends: for each message but the last, as the template was told them, the tokens up to the end of its
+            words; to say which message a token belongs to.
     """
 
     tokens: tuple[int, ...]
@@ -40,6 +42,7 @@ class Prompt(Struct, frozen=True):
     spans: tuple[ImageSpan, ...] = ()
     whole_images: bool = False
     text: str = ""
+    message_ends: tuple[int, ...] = ()
 
 
 def prepare(
@@ -102,6 +105,7 @@ def _prepare_chat(
         inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
         boundaries=stable_lengths(rendering.text, rendering.ends, tokens, spans, tokenizer),
         text=rendering.text,
+        message_ends=tuple(bisect_left([start for start, _ in spans], end) for end in rendering.words),
     )
     return _with_images(prompt, rendering.images, sight, tokenizer) if rendering.images else prompt
 
@@ -112,11 +116,13 @@ def _with_images(
     if sight is None:
         raise BadRequest("this model cannot see; leave images out", param="messages")
     looked = sight.look(images)
-    expanded = sight.expand(prompt.tokens, looked, prompt.boundaries)
+    expanded = sight.expand(prompt.tokens, looked, (*prompt.boundaries, *prompt.message_ends))
+    count = len(prompt.boundaries)
     return replace(
         prompt,
         tokens=_check_ids(expanded.tokens, tokenizer),
-        boundaries=expanded.boundaries,
+        boundaries=expanded.boundaries[:count],
+        message_ends=expanded.boundaries[count:],
         images=looked,
         spans=expanded.spans,
         whole_images=sight.whole_images,

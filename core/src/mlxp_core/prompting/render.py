@@ -32,12 +32,15 @@ class Rendering(Struct, frozen=True, kw_only=True):
         ends: where, in characters, other prompts of this conversation may part from this one: behind the
             instructions, behind the words of each of the last messages, and where the conversation ends; ascending.
         images: of the conversation, in the order in which the template came by them.
+        words: where the words of each message but the last end, in characters; those of a message without words end
+            where the ones before it do.
     """
 
     text: str
     history: int
     ends: tuple[int, ...]
     images: tuple[ImageBytes, ...] = ()
+    words: tuple[int, ...] = ()
 
 
 def render(
@@ -69,8 +72,15 @@ def render(
     ask = _Asking(template, tools, extras)
     told, text = (turns[:-1], ask.continued(turns)) if _goes_on(turns) else (turns, ask.primed(turns))
     history = ask.agreement(told, text)
-    ends = {ask.instructions(told, text), *ask.words(told, text)[-recent:], history}
-    return Rendering(text=text, history=history, ends=tuple(sorted(ends - {0})), images=images_of(told_as))
+    words = ask.words(told, text)
+    ends = {ask.instructions(told, text), *sorted(set(words))[-recent:], history}
+    return Rendering(
+        text=text,
+        history=history,
+        ends=tuple(sorted(ends - {0})),
+        images=images_of(told_as),
+        words=tuple(words),
+    )
 
 
 class _Asking:
@@ -105,9 +115,15 @@ class _Asking:
 
     def words(self, turns: Sequence[TemplateMessage], text: str) -> list[int]:
         """Return where the words of each message but the last end, as far as marks there change nothing else."""
-        pieces = self._attempt([*map(_marked, turns[:-1]), *turns[-1:]]).split(_HERE)
+        marked = [_marked(turn) for turn in turns[:-1]]
+        pieces = self._attempt([*marked, *turns[-1:]]).split(_HERE)
         agreed = _agreed("".join(pieces), text)
-        return [end for end in accumulate(map(len, pieces[:-1])) if end <= agreed]
+        found = iter([end for end in accumulate(map(len, pieces[:-1])) if end <= agreed])
+        ends: list[int] = []
+        for before, turn in zip(marked, turns, strict=False):
+            end = ends[-1] if ends else 0
+            ends.append(end if before is turn else next(found, end))
+        return ends
 
     def instructions(self, turns: Sequence[TemplateMessage], text: str) -> int:
         """Return how far ``text`` agrees with a conversation under the same instructions about something else."""

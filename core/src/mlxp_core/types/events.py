@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from mlxp_core.types.records import Timing, Usage
+from mlxp_core.types.reuse import Reuse
 
 Reason = Literal["stop", "length", "calls", "cancelled"]
 
@@ -121,6 +122,7 @@ class Finished(Struct, frozen=True, tag_field="kind", tag="finished"):
             truncation) or ``cancelled``.
         stop: the stop string that ended it, if one did.
         warnings: diagnostics for the client, such as malformed tool markup.
+        reuse: what the prompt cache did for its prompt, if it was asked.
     """
 
     reason: Reason
@@ -129,6 +131,7 @@ class Finished(Struct, frozen=True, tag_field="kind", tag="finished"):
     stop: str | None = None
     warnings: tuple[str, ...] = ()
     choice: int = 0
+    reuse: Reuse | None = None
 
 
 class Failed(Struct, frozen=True, tag_field="kind", tag="failed"):
