@@ -44,7 +44,19 @@ from mlxp_core.engine.pooling import UnreadVector
 from mlxp_core.engine.prompts import HalfRead, Prefix
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.shelf import Shelf
-from mlxp_core.engine.steps import Adapt, Decode, Draw, Failure, Fork, Load, Outcome, Prefill, Read, Rest, Step
+from mlxp_core.engine.steps import (
+    Adapt,
+    Decode,
+    Draw,
+    Failure,
+    Fork,
+    Load,
+    Outcome,
+    Prefill,
+    Read,
+    Recall,
+    Step,
+)
 from mlxp_core.kv import BatchCache, RowSnapshot, forward
 from mlxp_core.loading.network import Network
 
@@ -63,9 +75,11 @@ class BatchRunner:
         shelf: Shelf,
         stages: Mapping[str, SamplerStage],
         clock: Callable[[], float] = time.monotonic,
+        past: Past | None = None,
     ) -> None:
         """Begin with nothing on the device but what is on the shelf, and in the ``past``, if anything is kept."""
         self._shelf = shelf
+        self._past = past or Past(shelf, limit_bytes=0)
         self._features = Features(shelf)
         self._stages = stages
         self._clock = clock
@@ -75,14 +89,13 @@ class BatchRunner:
         self._batch: Batch | None = None
         self._unread: list[Unread | UnreadVector] = []
         self._cache_bytes = 0
-        past: Past | None = None,
         self._steps = 0  # decode steps
         self._clear_due = False
         self._read_s: float | None = None  # when the host got the last tokens, while the batch goes on
-        self._past = past or Past(shelf, limit_bytes=0)
 
     def run(self, step: Step) -> Outcome:
         """Carry out a step; see the module's first page."""
+        self._past.keep_ended(self._rows())
         self._sweep()
         return self._carry_out(step)
 
@@ -94,8 +107,8 @@ class BatchRunner:
         self._unread.clear()
         self._batch = None
         self._features.clear()
+        self._past.clear()
         self._shelf.clear()
-        self._past.keep_ended(self._rows())
         mx.synchronize()
         mx.clear_cache()
 
@@ -107,9 +120,13 @@ class BatchRunner:
             case Load(model):
                 self._shelf.load(model)
                 kv = self._shelf[model].kv
-        self._past.clear()
+            case Recall(sequence):
+                cache, recalled = self._past.recall(sequence)
+                self._prefilling[sequence.key] = HalfRead(sequence, cache)
+                self._measure()
             case Adapt(message):
                 fitted = self._shelf.adapt(message)
+                self._past.forget(adapter=message.key)  # of one that is new, there is nothing
             case Prefill():
                 with self._shelf.adapters((step.sequence,)):
                     self._prefill(step)
@@ -120,13 +137,8 @@ class BatchRunner:
                 host_s, failures = self._decode(step)
                 draws = self._read(ahead)
                 if step.wait:
-            case Recall(sequence):
-                cache, recalled = self._past.recall(sequence)
-                self._prefilling[sequence.key] = HalfRead(sequence, cache)
-                self._measure()
                     draws += self._read_all()
             case Read():
-                self._past.forget(adapter=message.key)  # of one that is new, there is nothing
                 draws = self._read_all()
         return Outcome(
             tuple(draws), tuple(failures), self._cache_bytes, host_s, kv, recalled, self._past.stats, fitted
@@ -140,6 +152,7 @@ class BatchRunner:
         if half is None:
             half = self._prefilling[sequence.key] = HalfRead(sequence, self._empty_row(network))
         newest = half.take(self._read_chunk(step, network, half.cache))
+        self._past.keep_read(sequence, half.cache)
         if not step.last:
             mx.async_eval(newest)
             if half.newest is not None:
@@ -152,7 +165,6 @@ class BatchRunner:
             self._unread.append(half.pooled.finish(sequence))
             self._forget_half(sequence)
         self._measure()
-        self._past.keep_read(sequence, half.cache)
 
     def _read_chunk(self, step: Prefill, network: Network, cache: BatchCache) -> mx.array:
         """Run a chunk, images and all, through the network; return its hidden states ``[1, count, hidden]``."""
@@ -268,6 +280,13 @@ class BatchRunner:
 
     # ── Freeing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
+    def _rows(self) -> Iterator[tuple[Sequence, BatchCache, int]]:
+        """Yield every sequence that has tokens in a cache, with that and its row."""
+        for half in self._prefilling.values():
+            yield half.sequence, half.cache, 0
+        for batch in (*self._ready.values(), *([] if self._batch is None else [self._batch])):
+            yield from batch.placed
+
     def _sweep(self) -> None:
         """Free what ended sequences hold. Rows of the batch leave with the next ``Decode``, or when none is left."""
         held = self._held
@@ -280,13 +299,6 @@ class BatchRunner:
             if any(not sibling.ended and not sibling.read for sibling in prefix.siblings)
         }
         if self._batch is not None and all(sequence.ended for sequence in self._batch.rows):
-    def _rows(self) -> Iterator[tuple[Sequence, BatchCache, int]]:
-        """Yield every sequence that has tokens in a cache, with that and its row."""
-        for half in self._prefilling.values():
-            yield half.sequence, half.cache, 0
-        for batch in (*self._ready.values(), *([] if self._batch is None else [self._batch])):
-            yield from batch.placed
-
             self._batch, self._read_s = None, None
         if self._held < held:
             self._measure()

@@ -78,7 +78,7 @@ class Rest(Struct, frozen=True):
     """Compute nothing. Like every step, it frees what has ended."""
 
 
-Step = Load | Adapt | Prefill | Fork | Decode | Read | Rest
+Step = Load | Adapt | Recall | Prefill | Fork | Decode | Read | Rest
 
 
 class Draw(Struct, frozen=True):
