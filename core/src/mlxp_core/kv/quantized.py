@@ -100,14 +100,15 @@ class QuantizedStore:
         k, v, queries = self._unpacked(keys), self._unpacked(values), q.astype(self._dtype)
         slots = k.shape[2]
         block = max(1, self._most_scores // (rows * heads * slots))
-        parts = []
+        parts: list[mx.array] = []
         for start in range(0, width, block):
             end = min(start + block, width)
             seen = slots - width + end if mask == "causal" else slots
             part = mask if mask is None or mask == "causal" else mask[:, :, start:end]
+            (some,) = mx.depends([queries[:, :, start:end]], parts[-1:])  # one block's scores after another's
             parts.append(
                 mx.fast.scaled_dot_product_attention(
-                    queries[:, :, start:end], k[:, :, :seen], v[:, :, :seen], scale=scale, mask=part
+                    some, k[:, :, :seen], v[:, :, :seen], scale=scale, mask=part
                 )
             )
         out = parts[0] if len(parts) == 1 else mx.concatenate(parts, axis=2)

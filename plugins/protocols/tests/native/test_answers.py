@@ -16,6 +16,7 @@ from mlxp_core.types import (
     ChoiceProgress,
     EngineSettings,
     EngineStats,
+    KVInForce,
     ModelInfo,
     RunningRequest,
     WireRequest,
@@ -183,6 +184,22 @@ def test_a_server_without_a_model_still_answers(ask):
 def test_plugins_are_shown_as_they_are(ask):
     shown = json.loads(ask("/v1/plugins").body)["plugins"]
     assert [(report["name"], report["state"]) for report in shown] == [("good", "on"), ("bad", "broken")]
+
+
+IN_FORCE = KVInForce(
+    mode="4", scheme="float32; kv4-g64: 0-5", layers={"kv4-g64": 6, "float32": 1}, full=2, sliding=5
+)
+
+
+def test_stats_tell_how_keys_and_values_are_kept_once_that_is_known(ask):
+    assert json.loads(ask("/stats").body)["kv_quant"] is None
+    told = json.loads(ask("/stats", Described(state=EngineStats(kv={"owner/big": IN_FORCE}))).body)
+    assert told["kv_quant"] == {
+        "mode": "4",
+        "scheme": "float32; kv4-g64: 0-5",
+        "layers": {"kv4-g64": 6, "float32": 1},
+        "attention": {"global": 2, "sliding_window": 5},
+    }
 
 
 def test_stats_hold_what_the_engine_and_the_settings_say(ask):

@@ -1,10 +1,12 @@
 """``GET /stats``: the server in numbers, as of the engine's last step."""
 
+from collections.abc import Mapping
+
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mlxp_core.contracts import Services
-from mlxp_core.types import EngineSettings, EngineStats, WireRequest, WireResponse
+from mlxp_core.types import EngineSettings, EngineStats, KVInForce, WireRequest, WireResponse
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -82,8 +84,30 @@ class Admission(Struct, frozen=True):
     cache_bytes: int
 
 
+class Attention(Struct, frozen=True):
+    """Layers that keep keys and values: those that see everything before them, and those that see a window."""
+
+    everything: int = field(name="global")
+    sliding_window: int
+
+
+class KVQuant(Struct, frozen=True):
+    """How the default model's keys and values are kept.
+
+    Attributes:
+        mode: the setting ``kv_quant``.
+        scheme: the storage of every layer.
+        layers: storage -> number of layers.
+    """
+
+    mode: str
+    scheme: str
+    layers: Mapping[str, int]
+    attention: Attention
+
+
 class Stats(Struct, frozen=True):
-    """All of it."""
+    """All of it; ``kv_quant`` once the default model is loaded."""
 
     server: Server
     batch: Batch
@@ -91,6 +115,7 @@ class Stats(Struct, frozen=True):
     timings: Timings
     totals: Totals
     admission: Admission
+    kv_quant: KVQuant | None
 
 
 def stats(_request: WireRequest, services: Services) -> WireResponse:
@@ -115,11 +140,18 @@ def gather(services: Services) -> Stats:
         timings=_timings(now),
         totals=_totals(now),
         admission=Admission(sum(model.weight_bytes for model in models), now.cache_bytes),
+        kv_quant=_kv_quant(now.kv.get(models[0].id)) if models else None,
     )
 
 
 def _timings(now: EngineStats) -> Timings:
     return Timings(now.ttft_s, now.tokens_per_s, now.pace_s, now.queued_s, now.prefill_s, now.decode_s)
+
+
+def _kv_quant(kv: KVInForce | None) -> KVQuant | None:
+    if kv is None:
+        return None
+    return KVQuant(kv.mode, kv.scheme, kv.layers, Attention(kv.full, kv.sliding))
 
 
 def _totals(now: EngineStats) -> Totals:
