@@ -13,10 +13,12 @@ from mlx import nn
 from msgspec import Struct
 
 from mlxp_core.contracts import FamilyConfig, Inputs, LanguageModel, ModelFamily, RawConfig
-from mlxp_core.errors import UnsupportedModel
-from mlxp_core.kv import BatchCache, BatchPositions, PlainPolicy
+from mlxp_core.errors import SetupError, UnsupportedModel
+from mlxp_core.kv import BatchCache, BatchPositions, PlainPolicy, policy_for
 from mlxp_core.nn import ExpertStack
 from mlxp_core.testing.networks import Session, load, parameters, random_parameters, renamed
+from mlxp_core.testing.reuse import ReuseLaws
+from mlxp_core.types import KVScheme, KVStorage
 
 SEED = 7
 FLOAT32_BYTES = 4
@@ -38,7 +40,7 @@ class Golden(Struct, frozen=True, kw_only=True):
     greedy: tuple[int, ...]
 
 
-class FamilySuite:
+class FamilySuite(ReuseLaws):
     """Laws of families. Override ``checkpoint``, ``tokens``, ``tolerance``, ``parity`` where there is more to say."""
 
     @pytest.fixture
@@ -236,6 +238,24 @@ class FamilySuite:
         assert mx.sort(off)[len(text) // 2] <= 0.2, (
             "most tokens are off by more than a fifth of the largest logit"
         )
+
+    def test_quantized_keys_and_values_are_nearly_as_good(
+        self, network: LanguageModel, text: list[int]
+    ) -> None:
+        """In 8 bits, most tokens get nearly the same scores, and a row of a batch says what it says alone."""
+        try:
+            policy, _ = policy_for(network, KVScheme(uniform=KVStorage(8, 64)), mx.float32)
+        except SetupError as error:
+            pytest.skip(f"too small a head to quantize: {error.message}")
+        plain, alone = Session(network).read([text])[0], Session(network, policy=policy)
+        logits = alone.read([text])
+        off = mx.abs(logits[0] - plain).max(axis=-1) / mx.abs(plain).max()
+        assert mx.sort(off)[len(text) // 2] <= 0.1, "most tokens are off by a tenth of the largest logit"
+        batch = Session(network, policy=policy)
+        batch.read([text[:30]])
+        batch.cache.join(Session(network, policy=policy).cache)
+        said, _ = batch.greedy(batch.read([text[30:], text[:9]]), 8)
+        assert said[0] == alone.greedy(logits, 8)[0][0]
 
     def test_numbers_equal_another_implementations(
         self, family: ModelFamily, config: FamilyConfig, parity: Golden | None, tolerance: float

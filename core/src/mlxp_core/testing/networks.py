@@ -7,7 +7,7 @@ from typing import cast
 import mlx.core as mx
 from mlx.utils import tree_flatten, tree_unflatten
 
-from mlxp_core.contracts import FamilyConfig, LanguageModel, ModelFamily
+from mlxp_core.contracts import FamilyConfig, KVPolicy, LanguageModel, ModelFamily
 from mlxp_core.kv import BatchCache, PlainPolicy, forward
 
 
@@ -47,10 +47,10 @@ def renamed(
 class Session:
     """Rows of one network, read and continued."""
 
-    def __init__(self, network: LanguageModel, *, slack: int = 16) -> None:
-        """Start with one empty row."""
+    def __init__(self, network: LanguageModel, *, slack: int = 16, policy: KVPolicy | None = None) -> None:
+        """Start with one empty row, of plain caches if ``policy`` says nothing else."""
         self.network = network
-        self.cache = BatchCache(network.make_caches(PlainPolicy(mx.float32, slack=slack)))
+        self.cache = BatchCache(network.make_caches(policy or PlainPolicy(mx.float32, slack=slack)))
 
     def read(self, rows: Sequence[Sequence[int]]) -> list[mx.array]:
         """Read new tokens of every row in one ragged pass; return the logits of each: ``[count, vocabulary]``."""
