@@ -1,0 +1,182 @@
+"""``/library`` and ``/downloads``. What reads the disk runs on another thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+from litestar import Request, delete, get, post
+from litestar.handlers import HTTPRouteHandler
+from msgspec import Struct
+
+from mlxp_core.contracts import ACCESS, Services
+from mlxp_core.errors import BadRequest, NotFound, SetupError
+from mlxp_core.types import Appraisal
+from mlxp_hub.library import Downloaded, current, downloaded
+from mlxp_hub.refs import MAIN, Ref, required
+from mlxp_hub.settings import HubSettings, cache_folder
+from mlxp_hub.tracker import DownloadCard, Tracker
+
+FRESH_S = 30.0
+"""How long what was seen on the disk is believed."""
+
+
+class Assessment(Struct, frozen=True, kw_only=True):
+    """How a model fits this machine with a usual context."""
+
+    fits: bool
+    max_safe_context: int
+    predicted_decode_tps: float | None
+
+
+class LibraryModel(Struct, frozen=True, kw_only=True):
+    """One downloaded model.
+
+    Attributes:
+        supported: whether a plugin can serve it; ``fault`` says why not.
+        serving: whether this server offers it.
+        assessment: null where it is not known.
+    """
+
+    repo_id: str
+    model_type: str
+    size_bytes: int
+    quant_bits: int | None
+    vision: bool
+    supported: bool
+    fault: str | None
+    serving: bool
+    assessment: Assessment | None
+
+
+class Library(Struct, frozen=True, kw_only=True):
+    """Every downloaded model, in its current revision."""
+
+    models: tuple[LibraryModel, ...]
+
+
+class Downloads(Struct, frozen=True, kw_only=True):
+    """The newest downloads of this server, newest first."""
+
+    downloads: tuple[DownloadCard, ...]
+
+
+class DownloadRequest(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which model to fetch."""
+
+    repo_id: str
+    revision: str = MAIN
+
+
+class Shelves:
+    """What is on disk, as of the last look; may be asked from any thread."""
+
+    def __init__(self, services: Services, clock: Callable[[], float] = time.monotonic) -> None:
+        """Look at nothing yet; ``clock`` returns seconds that only grow."""
+        self._services = services
+        self._cache = cache_folder(services.settings.section(HubSettings))
+        self._clock = clock
+        self._lock = Lock()
+        self._looked_s: float | None = None
+        self._found: list[tuple[Downloaded, Appraisal]] = []
+        self._known: dict[Path, Appraisal] = {}
+
+    def library(self) -> Library:
+        """Return the library; looks at the disk if the last look is too long ago."""
+        with self._lock:
+            now_s = self._clock()
+            if self._looked_s is None or now_s - self._looked_s >= FRESH_S:
+                self._look()
+                self._looked_s = now_s
+            found = self._found
+        offered = {model.path.resolve() for model in self._services.catalogue().models}
+        return Library(models=tuple(_shown(model, told, offered) for model, told in found))
+
+    def forget(self) -> None:
+        """Look again the next time."""
+        with self._lock:
+            self._looked_s = None
+
+    def _look(self) -> None:
+        """Look; a revision never changes, so each is appraised once."""
+        models = [model for model in current(downloaded(self._cache)) if not model.drafter]
+        self._known = {
+            model.path: self._known.get(model.path) or self._services.appraise(model.path) for model in models
+        }
+        self._found = [(model, self._known[model.path]) for model in models]
+
+
+def routes(tracker: Tracker, shelves: Shelves) -> list[HTTPRouteHandler]:
+    """Return the routes over what is on disk and what is coming."""
+
+    @get("/library", summary="List the downloaded models", tags=["hub"], sync_to_thread=True)
+    def library() -> Library:
+        return shelves.library()
+
+    @get("/downloads", summary="Show the downloads", tags=["hub"], sync_to_thread=False)
+    def downloads() -> Downloads:
+        return Downloads(downloads=tracker.cards())
+
+    @post(
+        "/downloads",
+        status_code=202,
+        summary="Download a model",
+        tags=["hub"],
+        opt={ACCESS: "admin"},
+    )
+    async def download(request: Request[Any, Any, Any]) -> DownloadCard:
+        asked = _asked(await request.body())
+        return tracker.start(asked)
+
+    @delete(
+        "/downloads/{repo_id:path}",
+        status_code=200,
+        summary="Stop a download",
+        tags=["hub"],
+        opt={ACCESS: "admin"},
+        sync_to_thread=False,
+    )
+    def stop(request: Request[Any, Any, Any]) -> Downloads:
+        repo = str(request.path_params["repo_id"]).removeprefix("/")
+        if not tracker.cancel(repo):
+            raise NotFound(f"no download of {repo!r} is under way", param="repo_id")
+        return Downloads(downloads=tracker.cards())
+
+    return [library, downloads, download, stop]
+
+
+def _asked(body: bytes) -> Ref:
+    try:
+        asked = msgspec.json.decode(body, type=DownloadRequest)
+    except msgspec.MsgspecError as error:
+        raise BadRequest(f'the body must say which model, as {{"repoId": "owner/name"}}: {error}') from error
+    try:
+        ref = required(asked.repo_id)
+    except SetupError as error:
+        raise BadRequest(error.message, param="repoId") from error
+    return ref if asked.revision == MAIN else Ref(ref.repo, asked.revision)
+
+
+def _shown(model: Downloaded, told: Appraisal, offered: set[Path]) -> LibraryModel:
+    fit = told.fit
+    return LibraryModel(
+        repo_id=model.repo,
+        model_type=model.model_type,
+        size_bytes=model.size_bytes,
+        quant_bits=model.bits,
+        vision=told.vision,
+        supported=told.family is not None,
+        fault=told.fault,
+        serving=model.path.resolve() in offered,
+        assessment=None
+        if fit is None
+        else Assessment(
+            fits=fit.fits,
+            max_safe_context=fit.max_safe_context,
+            predicted_decode_tps=fit.predicted_decode_tps,
+        ),
+    )
