@@ -164,6 +164,12 @@ class ModelFolderError(SetupError):
     code = "model_folder_error"
 
 
+class ModelTooLarge(SetupError):
+    """A model and a single answer do not fit the memory budget."""
+
+    code = "model_too_large"
+
+
 class UnsupportedModel(ModelFolderError):
     """No plugin claims the model, or its family refuses the configuration."""
 

@@ -99,11 +99,20 @@ def test_released_models_have_their_published_sizes(name, billions):
     assert need(read(RELEASED[name]), 1).weights / 1e9 == pytest.approx(billions, abs=0.1)
 
 
+def kept(name, *, window):
+    return sum(layer.values for layer in need(read(RELEASED[name]), 2).layers if layer.window == window)
+
+
 def test_only_layers_with_keys_of_their_own_keep_any():
-    wanted = need(read(RELEASED["E2B"]), 2)
-    assert wanted.per_token == 3 * 2 * 512 * 2  # layers 4, 9 and 14
-    assert wanted.fixed == 12 * 512 * 2 * 256 * 2
+    assert kept("E2B", window=None) == 3 * 2 * 512  # layers 4, 9 and 14
+    assert kept("E2B", window=512) == 12 * 2 * 256
 
 
 def test_values_that_are_keys_are_kept_all_the_same():
-    assert need(read(RELEASED["31B"]), 2).per_token == 10 * 2 * 4 * 512 * 2
+    assert kept("31B", window=None) == 10 * 2 * 4 * 512
+
+
+def test_experts_that_a_token_does_not_visit_are_idle():
+    asked = need(read(RELEASED["26B-A4B"]), 1)
+    assert (asked.weights - asked.idle) / 1e9 == pytest.approx(4, abs=0.3)
+    assert need(read(RELEASED["12B"]), 1).idle == 0

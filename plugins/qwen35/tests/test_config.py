@@ -119,5 +119,12 @@ def test_released_models_have_about_their_published_size(keys, billions):
 
 def test_only_full_layers_grow_and_only_linear_ones_have_a_fixed_size():
     asked = need(read(QWEN35_4B), 2)
-    assert asked.per_token == 2 * 2 * 8 * 4 * 256
-    assert asked.fixed == 24 * (3 * 8192 * 2 + 32 * 128 * 128 * 4)
+    assert sum(layer.values for layer in asked.layers) == 2 * 8 * 4 * 256
+    assert sum(layer.state for layer in asked.layers) == 24 * (3 * 8192 * 2 + 32 * 128 * 128 * 4)
+    assert not any(layer.values and layer.state for layer in asked.layers)
+
+
+def test_experts_that_a_token_does_not_visit_are_idle():
+    asked = need(read(QWEN35_35B_A3B), 2)
+    assert (asked.weights - asked.idle) / 2e9 == pytest.approx(3, abs=0.6)
+    assert need(read(QWEN35_4B), 2).idle == 0

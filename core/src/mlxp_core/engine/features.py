@@ -11,10 +11,8 @@ import mlx.core as mx
 from mlxp_core.contracts import ImageSpan, Pixels
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.errors import PluginError
+from mlxp_core.memory import FEATURE_BYTES
 from mlxp_core.prompting import Prompt
-
-FEATURE_BYTES = 128 * 2**20
-"""Bytes kept by default: some 30 images of 280 tokens and 4096 numbers in float32."""
 
 
 class Features:

@@ -20,7 +20,7 @@ from mlxp_core.loading.files import model_name, parse, read_object, where
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 
-_ITEM_BYTES = {
+ITEM_BYTES = {
     "BOOL": 1,
     "U8": 1,
     "I8": 1,
@@ -35,6 +35,8 @@ _ITEM_BYTES = {
     "I64": 8,
     "F64": 8,
 }
+"""Type, as a header calls it -> bytes of one number."""
+
 _LONGEST_HEADER = 100_000_000
 """Bytes; the format's own limit."""
 
@@ -94,7 +96,7 @@ def _entry(name: str, entry: Any, room: int, path: Path) -> StoredTensor:
     """Check one entry of a header; ``room`` is how many bytes of numbers the file holds."""
     fields = entry if isinstance(entry, dict) else {}
     dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
-    item = _ITEM_BYTES.get(dtype) if isinstance(dtype, str) else None
+    item = ITEM_BYTES.get(dtype) if isinstance(dtype, str) else None
     if item is None:
         raise ModelFolderError(f"{where(path)}: tensor {name!r} is of type {dtype!r}, which MLX cannot read")
     if not (_is_counts(shape) and _is_counts(offsets) and len(offsets) == 2):  # noqa: PLR2004  # begin and end

@@ -16,12 +16,12 @@ from mlxp_core.contracts import FamilyConfig, Inputs, LanguageModel, ModelFamily
 from mlxp_core.errors import SetupError, UnsupportedModel
 from mlxp_core.kv import BatchCache, BatchPositions, PlainPolicy, policy_for
 from mlxp_core.nn import ExpertStack
+from mlxp_core.testing.needs import NeedLaws
 from mlxp_core.testing.networks import Session, load, parameters, random_parameters, renamed
 from mlxp_core.testing.reuse import ReuseLaws
 from mlxp_core.types import KVScheme, KVStorage
 
 SEED = 7
-FLOAT32_BYTES = 4
 
 
 class Golden(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Golden(Struct, frozen=True, kw_only=True):
     greedy: tuple[int, ...]
 
 
-class FamilySuite(ReuseLaws):
+class FamilySuite(NeedLaws, ReuseLaws):
     """Laws of families. Override ``checkpoint``, ``tokens``, ``tolerance``, ``parity`` where there is more to say."""
 
     @pytest.fixture
@@ -127,21 +127,6 @@ class FamilySuite(ReuseLaws):
         weights = renamed(family, config, own)
         assert weights.keys() == own.keys()
         assert all(mx.array_equal(weights[name], own[name]) for name in own)
-
-    def test_need_is_what_is_measured(
-        self, family: ModelFamily, config: FamilyConfig, network: LanguageModel, text: list[int]
-    ) -> None:
-        """Bytes of weights, per token and per row, within two per cent; rings are counted without slack."""
-        need = family.need(config, FLOAT32_BYTES)
-        weights = sum(value.nbytes for value in parameters(network).values())
-        assert need.weights == pytest.approx(weights, rel=0.02)
-        session, sizes = Session(network, slack=0), []
-        for _ in range(2):
-            session.read([(text * 3)[:256]])
-            sizes.append(session.cache.nbytes)
-        per_token = (sizes[1] - sizes[0]) / 256
-        assert need.per_token == pytest.approx(per_token, rel=0.02)
-        assert need.fixed == pytest.approx(sizes[0] - 256 * per_token, rel=0.02)
 
     def test_adapters_have_modules_to_attach_to(self, family: ModelFamily, network: LanguageModel) -> None:
         """Every LoRA target is the last part of some module's path."""

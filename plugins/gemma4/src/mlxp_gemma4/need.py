@@ -1,18 +1,27 @@
 """The bytes that a Gemma 4 text network asks for, by arithmetic."""
 
-from mlxp_core.types import EngineSettings, Need
+from mlxp_core.types import LayerNeed, Need, passing_values
 from mlxp_gemma4.config import Gemma4Config, Layer
 
 
 def need(config: Gemma4Config, value_bytes: int) -> Need:
-    """Return the bytes; the transient part is one default prefill chunk through the widest layer."""
-    full = sum(_kept(layer) for layer in config.own_layers if layer.window is None)
-    rings = sum(_kept(layer) * layer.window for layer in config.own_layers if layer.window is not None)
+    """Return the bytes."""
     return Need(
         weights=_weights(config) * value_bytes,
-        fixed=rings * value_bytes,
-        per_token=full * value_bytes,
-        transient=_passing(config) * value_bytes,
+        idle=_idle(config) * value_bytes,
+        layers=tuple(_cache(config, number, layer) for number, layer in enumerate(config.own_layers)),
+        passing=max(_passing(config, layer) for layer in config.layers) * value_bytes,
+    )
+
+
+def _cache(config: Gemma4Config, number: int, layer: Layer) -> LayerNeed:
+    return LayerNeed(
+        number=number,
+        heads=layer.kv_heads,
+        key_dim=layer.head_dim,
+        value_dim=layer.head_dim,
+        window=layer.window,
+        queries=config.heads,
     )
 
 
@@ -43,14 +52,21 @@ def _layer(config: Gemma4Config, layer: Layer) -> int:
     return values
 
 
-def _passing(config: Gemma4Config) -> int:
-    """Count the numbers alive at once while a chunk passes the widest layer, and the logits of its last token."""
-    widest = max(
-        3 * layer.inner + 2 * config.heads * layer.head_dim + _kept(layer) for layer in config.layers
-    )
-    values = 4 * config.hidden + widest
+def _idle(config: Gemma4Config) -> int:
+    """Count the parameters of the experts that a token is not sent to."""
+    if config.experts is None:
+        return 0
+    experts = config.experts
+    return len(config.layers) * (experts.count - experts.chosen) * 3 * config.hidden * experts.inner
+
+
+def _passing(config: Gemma4Config, layer: Layer) -> int:
+    """Count the numbers alive at once for each token of a pass that goes through a layer."""
+    inner, extra = layer.inner, 0
     if config.experts is not None:
-        values += config.experts.chosen * (3 * config.experts.inner + 2 * config.hidden)
+        inner += config.experts.chosen * config.experts.inner
+        extra = 2 * config.experts.chosen * config.hidden
     if config.per_layer is not None:
-        values += 2 * len(config.layers) * config.per_layer.width
-    return EngineSettings().prefill_chunk * values + config.vocabulary
+        extra += 2 * len(config.layers) * config.per_layer.width
+    queries = config.heads * layer.head_dim
+    return extra + passing_values(hidden=config.hidden, inner=inner, queries=queries, kept=_kept(layer))

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from mlxp_core.contracts import FolderFacts, RawConfig
 from mlxp_core.errors import UnsupportedModel
-from mlxp_core.types import EngineSettings, Need
+from mlxp_core.types import LayerNeed, Need, passing_values
 
 Size = Annotated[int, Meta(gt=0)]
 Rate = Annotated[float, Meta(gt=0)]
@@ -114,7 +114,7 @@ def recognize(facts: FolderFacts) -> bool:
 
 
 def need(config: MiniCPM5Config, value_bytes: int) -> Need:
-    """Return the bytes by arithmetic; the transient part is one default prefill chunk through one block."""
+    """Return the bytes by arithmetic."""
     queries, kv = config.heads * config.head_dim, config.kv_heads * config.head_dim
     attention = 2 * config.hidden * (queries + kv)
     attention += (queries + 2 * kv + config.hidden) * config.attention_bias
@@ -122,12 +122,15 @@ def need(config: MiniCPM5Config, value_bytes: int) -> Need:
     feedforward += (2 * config.inner + config.hidden) * config.mlp_bias
     block = attention + feedforward + 2 * config.hidden
     tables = config.vocabulary * config.hidden * (1 if config.tied else 2)
-    chunk = EngineSettings().prefill_chunk
-    passing = chunk * (4 * config.hidden + 3 * config.inner + 2 * (queries + kv)) + config.vocabulary
+    dims = {"key_dim": config.head_dim, "value_dim": config.head_dim}
     return Need(
         weights=(tables + config.layers * block + config.hidden) * value_bytes,
-        per_token=2 * config.layers * kv * value_bytes,
-        transient=passing * value_bytes,
+        layers=tuple(
+            LayerNeed(number=number, heads=config.kv_heads, queries=config.heads, **dims)
+            for number in range(config.layers)
+        ),
+        passing=passing_values(hidden=config.hidden, inner=config.inner, queries=queries, kept=2 * kv)
+        * value_bytes,
     )
 
 

@@ -1,26 +1,35 @@
 """The bytes Qwen 3.5 asks for, by arithmetic."""
 
-from mlxp_core.types import EngineSettings, Need
-from mlxp_qwen35.config import Experts, Qwen35Config
+from mlxp_core.types import LayerNeed, Need, passing_values
+from mlxp_qwen35.config import Experts, Kind, Qwen35Config
 
 FLOAT32_BYTES = 4
 
 
 def need(config: Qwen35Config, value_bytes: int) -> Need:
-    """Return the bytes; the transient part is one default prefill chunk through one block."""
+    """Return the bytes."""
     delta, full = config.kinds.count("linear_attention"), config.kinds.count("full_attention")
-    shape, kv = config.delta, config.kv_heads * config.head_dim
     blocks = delta * _delta_net(config, value_bytes) + full * _attention(config) * value_bytes
     blocks += len(config.kinds) * (_feedforward(config) + 2 * config.hidden) * value_bytes
     tables = config.vocabulary * config.hidden * (1 if config.tied else 2)
-    last = (shape.kernel - 1) * shape.channels * value_bytes
-    memory = shape.heads * shape.value_dim * shape.key_dim * FLOAT32_BYTES
     return Need(
         weights=blocks + (tables + config.hidden) * value_bytes,
-        fixed=delta * (last + memory),
-        per_token=2 * full * kv * value_bytes,
-        transient=_transient(config, value_bytes),
+        idle=_idle(config) * value_bytes,
+        layers=tuple(_cache(config, number, kind, value_bytes) for number, kind in enumerate(config.kinds)),
+        passing=max(_passing_delta(config, value_bytes), _passing_attention(config) * value_bytes),
     )
+
+
+def _cache(config: Qwen35Config, number: int, kind: Kind, value_bytes: int) -> LayerNeed:
+    match kind:
+        case "linear_attention":
+            shape = config.delta
+            last = (shape.kernel - 1) * shape.channels * value_bytes
+            memory = shape.heads * shape.value_dim * shape.key_dim * FLOAT32_BYTES
+            return LayerNeed(number=number, state=last + memory)
+        case "full_attention":
+            dims = {"key_dim": config.head_dim, "value_dim": config.head_dim}
+            return LayerNeed(number=number, heads=config.kv_heads, queries=config.heads, **dims)
 
 
 def _delta_net(config: Qwen35Config, value_bytes: int) -> int:
@@ -46,14 +55,33 @@ def _feedforward(config: Qwen35Config) -> int:
             return 3 * config.hidden * inner
 
 
-def _transient(config: Qwen35Config, value_bytes: int) -> int:
-    """Return the bytes of a chunk's activations: in the residual stream, in a delta net, in the feed-forward part."""
-    shape, chunk = config.delta, EngineSettings().prefill_chunk
+def _idle(config: Qwen35Config) -> int:
+    """Return the parameters of the experts that a token is not sent to."""
+    match config.feedforward:
+        case Experts(count=count, chosen=chosen, inner=inner):
+            return len(config.kinds) * 3 * config.hidden * (count - chosen) * inner
+        case _:
+            return 0
+
+
+def _wide(config: Qwen35Config) -> tuple[int, int]:
+    """Return the width inside the feed-forward part for one token, and what experts keep beside it."""
     match config.feedforward:
         case Experts(chosen=chosen, inner=inner, shared=shared):
-            wide = 3 * (chosen * inner + shared) + chosen * config.hidden
+            return chosen * inner + shared, 2 * chosen * config.hidden
         case inner:
-            wide = 3 * inner
-    stored = 4 * config.hidden + wide + 2 * (shape.channels + shape.heads * shape.value_dim)
-    rule = shape.heads * (6 * shape.key_dim + 5 * shape.value_dim)  # float32: see delta.chunk_by_chunk
-    return chunk * (stored * value_bytes + rule * FLOAT32_BYTES) + config.vocabulary * value_bytes
+            return inner, 0
+
+
+def _passing_attention(config: Qwen35Config) -> int:
+    """Count the numbers alive at once for each token of a pass through full attention; queries come with gates."""
+    inner, beside = _wide(config)
+    queries, kept = 2 * config.heads * config.head_dim, 2 * config.kv_heads * config.head_dim
+    return beside + passing_values(hidden=config.hidden, inner=inner, queries=queries, kept=kept)
+
+
+def _passing_delta(config: Qwen35Config, value_bytes: int) -> int:
+    """Return the bytes alive at once for each token of a pass through a delta net: see delta.chunk_by_chunk."""
+    shape, (inner, beside) = config.delta, _wide(config)
+    stored = beside + passing_values(hidden=config.hidden, inner=inner, queries=shape.channels, kept=0)
+    return stored * value_bytes + shape.heads * (6 * shape.key_dim + 5 * shape.value_dim) * FLOAT32_BYTES

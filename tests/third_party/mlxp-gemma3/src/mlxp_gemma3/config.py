@@ -4,7 +4,7 @@ from msgspec import Struct, ValidationError, convert
 
 from mlxp_core.contracts import RawConfig
 from mlxp_core.errors import UnsupportedModel
-from mlxp_core.types import Need
+from mlxp_core.types import LayerNeed, Need, passing_values
 
 
 class Gemma3Config(Struct, frozen=True, kw_only=True):
@@ -27,11 +27,6 @@ class Gemma3Config(Struct, frozen=True, kw_only=True):
     attn_logit_softcapping: None = None
     final_logit_softcapping: None = None
     tie_word_embeddings: bool = True
-
-    @property
-    def full_layers(self) -> int:
-        """Count the layers that attend to everything before them."""
-        return self.layer_types.count("full_attention")
 
 
 def read(raw: RawConfig) -> Gemma3Config:
@@ -62,10 +57,20 @@ def need(config: Gemma3Config, value_bytes: int) -> Need:
     heads, kv = config.num_attention_heads, config.num_key_value_heads
     layer = 2 * h * heads * d + 2 * h * kv * d + 3 * h * config.intermediate_size + 4 * h + 2 * d
     values = config.vocab_size * h + config.num_hidden_layers * layer + h
-    per_layer = 2 * kv * d * value_bytes
-    sliding = config.num_hidden_layers - config.full_layers
     return Need(
         weights=values * value_bytes,
-        fixed=sliding * config.sliding_window * per_layer,
-        per_token=config.full_layers * per_layer,
+        layers=tuple(_cache(config, number, kind) for number, kind in enumerate(config.layer_types)),
+        passing=passing_values(hidden=h, inner=config.intermediate_size, queries=heads * d, kept=2 * kv * d)
+        * value_bytes,
+    )
+
+
+def _cache(config: Gemma3Config, number: int, kind: str) -> LayerNeed:
+    return LayerNeed(
+        number=number,
+        heads=config.num_key_value_heads,
+        key_dim=config.head_dim,
+        value_dim=config.head_dim,
+        window=None if kind == "full_attention" else config.sliding_window,
+        queries=config.num_attention_heads,
     )

@@ -1,0 +1,152 @@
+"""What passes and draws allocate and give back, beside what ``Need`` says of it.
+
+    python benchmarks/bench_memory.py
+
+For each family, a network of middling size with random weights reads chunks of a prompt; printed is the peak beside
+weights and caches, what ``Footprint.chunk`` says, and their ratio. The rows "hidden", "inner", "queries" and "kept"
+vary one size of a llama at a time: the coefficients of ``passing_values`` are the differences between them.
+"""
+
+import mlx.core as mx
+
+from mlxp_core.contracts import ModelFamily, RawConfig
+from mlxp_core.kv import BatchCache, PlainPolicy, forward
+from mlxp_core.memory import footprint
+from mlxp_core.memory.device import this_machine
+from mlxp_core.sampling.sampler import Sampler
+from mlxp_core.testing.networks import load, parameters, random_parameters
+from mlxp_core.types import Machine, Sampling
+from mlxp_gemma4.plugin import mlxp_model_families as gemma4
+from mlxp_minicpm5.plugin import mlxp_model_families as minicpm5
+from mlxp_qwen35.plugin import mlxp_model_families as qwen35
+
+LLAMA = {
+    "model_type": "llama",
+    "vocab_size": 1000,
+    "hidden_size": 512,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "head_dim": 64,
+}
+GEMMA = {
+    "model_type": "gemma4_text",
+    "vocab_size": 1000,
+    "vocab_size_per_layer_input": 1000,
+    "hidden_size": 512,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "head_dim": 64,
+    "global_head_dim": 128,
+    "sliding_window": 512,
+    "sliding_window_pattern": 3,
+    "hidden_size_per_layer_input": 0,
+    "num_kv_shared_layers": 0,
+    "attention_k_eq_v": False,
+    "use_double_wide_mlp": False,
+    "final_logit_softcapping": 30.0,
+}
+EXPERTS = {
+    "enable_moe_block": True,
+    "num_experts": 16,
+    "top_k_experts": 4,
+    "moe_intermediate_size": 256,
+}
+QWEN = {
+    "model_type": "qwen3_5_text",
+    "vocab_size": 1000,
+    "hidden_size": 512,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "head_dim": 64,
+    "linear_num_key_heads": 4,
+    "linear_num_value_heads": 8,
+    "linear_key_head_dim": 64,
+    "linear_value_head_dim": 64,
+    "linear_conv_kernel_dim": 4,
+    "full_attention_interval": 4,
+    "rms_norm_eps": 1e-6,
+    "tie_word_embeddings": True,
+    "rope_parameters": {"rope_theta": 1e7, "partial_rotary_factor": 0.25, "mrope_section": [3, 3, 2]},
+}
+SHAPES = {
+    "llama": (minicpm5, LLAMA),
+    "hidden": (minicpm5, LLAMA | {"hidden_size": 1024}),
+    "inner": (minicpm5, LLAMA | {"intermediate_size": 3072}),
+    "queries": (minicpm5, LLAMA | {"num_attention_heads": 16}),
+    "kept": (minicpm5, LLAMA | {"num_key_value_heads": 8}),
+    "gemma": (gemma4, GEMMA),
+    "experts": (gemma4, GEMMA | EXPERTS),
+    "qwen": (qwen35, QWEN),
+}
+CASES = ((64, 512), (256, 256), (256, 2048), (512, 4096))
+
+
+def main() -> None:
+    """Print the tables."""
+    machine = this_machine()
+    print(f"{machine.chip}, {machine.backend}")
+    print(f"{'shape':10}{'chunk':>8}{'keys':>8}{'measured MB':>14}{'said MB':>10}{'ratio':>8}")
+    for name, (family, raw) in SHAPES.items():
+        for chunk, keys in CASES:
+            measured, said = pass_bytes(family()[0], raw, machine, chunk, keys)
+            print(f"{name:10}{chunk:8}{keys:8}{measured / 1e6:14.2f}{said / 1e6:10.2f}{measured / said:8.2f}")
+    print("copies of the logits while a token is drawn:")
+    for top_p, top_k in ((0.0, 0), (0.9, 0), (0.0, 40), (0.9, 40)):
+        print(f"top_p {top_p}, top_k {top_k}: {draw_copies(top_p, top_k):.2f}")
+
+
+def pass_bytes(
+    family: ModelFamily, raw: RawConfig, machine: Machine, chunk: int, keys: int
+) -> tuple[int, int]:
+    """Return the measured peak of the last chunk of a prompt, and what the footprint says of it."""
+    config = family.config(raw)
+    network = family.build(config)
+    load(network, random_parameters(network, 1))
+    mx.eval(network.parameters())
+    value_bytes = next(iter(parameters(network).values())).itemsize
+    said = footprint(
+        family.need(config, value_bytes), machine, weights=0, value_bytes=value_bytes, vocabulary=0
+    )
+    cache = BatchCache(network.make_caches(PlainPolicy(mx.float32)))
+    tokens = mx.zeros((1, chunk), dtype=mx.int32)
+    for _ in range(keys // chunk - 1):
+        mx.eval(forward(network, cache, tokens)[:, -1:])
+    mx.synchronize()
+    mx.clear_cache()
+    before, held = mx.get_active_memory(), cache.nbytes
+    mx.reset_peak_memory()
+    mx.eval(forward(network, cache, tokens)[:, -1:])
+    return mx.get_peak_memory() - before - (cache.nbytes - held), said.chunk(chunk, keys)
+
+
+def draw_copies(top_p: float, top_k: int, rows: int = 8, vocabulary: int = 100_000) -> float:
+    """Return the peak of a draw in float32 copies of the logits, those included."""
+    samplers = [
+        Sampler.start(
+            Sampling(seed=row, temperature=0.7, top_p=top_p, top_k=top_k),
+            [1, 2, 3],
+            vocabulary=vocabulary,
+            top_scores=None,
+            stages={},
+        )
+        for row in range(rows)
+    ]
+    batch, *others = samplers
+    for other in others:
+        batch.join(other)
+    for _ in range(2):
+        mx.clear_cache()
+        before = mx.get_active_memory()
+        mx.reset_peak_memory()
+        mx.eval(*batch.draw(mx.random.normal((rows, vocabulary))).arrays)
+    return (mx.get_peak_memory() - before) / (rows * vocabulary * 4)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Will it fit: what models take, by arithmetic, and who gets in. Importing it loads no arrays; ``device`` does."""
+
+from mlxp_core.memory.admission import Account, Admission, demand, verdict
+from mlxp_core.memory.fit import Reckon, fit
+from mlxp_core.memory.footprint import FEATURE_BYTES, Footprint, footprint
+from mlxp_core.memory.units import parse_bytes, told
+
+__all__ = [
+    "FEATURE_BYTES",
+    "Account",
+    "Admission",
+    "Footprint",
+    "Reckon",
+    "demand",
+    "fit",
+    "footprint",
+    "parse_bytes",
+    "told",
+    "verdict",
+]

@@ -1,0 +1,189 @@
+"""Who fits: of models, of requests for ever, and of rows now. Pure arithmetic over a ``Footprint`` and a budget.
+
+What is held for a set of rows, at most:
+
+    weights and eyes
+    + rows * row(longest)           keys, values and states; the longest row's slots for all
+    + row(prompt) for each prefix   a prompt that siblings will fork from, kept apart
+    + moving(rows, longest)         one layer twice
+    + chunk(chunk, longest)         one prompt is read at a time
+    + chunk(rows, longest) + draw   one token of each row
+
+A request that does not fit alone never fits and is refused with these numbers. One that fits alone waits in line until
+it fits beside those that have rows. The prompt cache has what is left: see ``Admission.spare``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from mlxp_core.errors import ModelTooLarge, OverBudget
+from mlxp_core.memory.footprint import Footprint
+from mlxp_core.memory.units import told
+from mlxp_core.types import Budget, Verdict
+
+LEAST_ANSWER = 1
+"""Tokens of the shortest answer: a prompt that fits with less cannot be answered."""
+
+
+def demand(footprint: Footprint, rows: int, longest: int, *, chunk: int, prefixes: Sequence[int] = ()) -> int:
+    """Return the most bytes that ``rows`` take beside the weights, each of at most ``longest`` tokens.
+
+    Args:
+        footprint: of the model.
+        rows: how many.
+        longest: tokens of the longest, prompt and answer.
+        chunk: most tokens of a prompt read at once.
+        prefixes: tokens of each prompt that is kept for siblings.
+    """
+    if not rows:
+        return 0
+    return (
+        rows * footprint.row(longest)
+        + sum(footprint.row(tokens) for tokens in prefixes)
+        + footprint.moving(rows, longest)
+        + footprint.chunk(min(chunk, longest), longest)
+        + footprint.chunk(rows, longest)
+        + footprint.draw(rows)
+    )
+
+
+def verdict(
+    footprint: Footprint,
+    budget: Budget,
+    tokens: int,
+    *,
+    chunk: int,
+    context: int,
+    rows: int = 1,
+    prefixes: Sequence[int] = (),
+) -> Verdict:
+    """Say whether ``rows`` of ``tokens`` each fit, and how many tokens each of them could have.
+
+    Args:
+        footprint: of the model.
+        budget: what there is; the model's own weights are not among what is reserved.
+        tokens: of each row, prompt and answer.
+        chunk: most tokens of a prompt read at once.
+        context: most tokens that the model reads.
+        rows: how many at the same time.
+        prefixes: tokens of each prompt that is kept for siblings.
+    """
+    room = budget.room - footprint.held
+
+    def too_much(asked: int) -> bool:
+        return demand(footprint, rows, asked, chunk=chunk, prefixes=prefixes) > room
+
+    most = max(0, bisect_left(range(context + 1), True, key=too_much) - 1)
+    if tokens <= most:
+        return Verdict(fits=True, max_tokens=most)
+    wanted = footprint.held + demand(footprint, rows, tokens, chunk=chunk, prefixes=prefixes)
+    return Verdict(
+        fits=False,
+        max_tokens=most,
+        reason=f"{told(wanted)} would be taken ({told(footprint.weights)} of it by the weights), and the memory "
+        f"budget is {told(budget.room)}",
+    )
+
+
+class Account(Struct, frozen=True):
+    """One model: what it takes, and how many tokens it reads."""
+
+    footprint: Footprint
+    context: int
+
+
+class Admission:
+    """The memory of one server: a budget, and the models that share it. Knows no arrays, and never changes."""
+
+    def __init__(self, accounts: Mapping[str, Account], total: int, *, chunk: int) -> None:
+        """Take the models in.
+
+        Args:
+            accounts: by model id.
+            total: bytes that all of them may take, what is computed and what is kept included.
+            chunk: most tokens of a prompt read at once.
+
+        Raises:
+            ModelTooLarge: their weights leave no room for a single answer; says what is missing.
+        """
+        self.total = total
+        self._accounts = dict(accounts)
+        self._chunk = chunk
+        self._held = sum(account.footprint.held for account in accounts.values())
+        for model, account in accounts.items():
+            self._check_model(model, account)
+
+    def _check_model(self, model: str, account: Account) -> None:
+        if self.longest(model):
+            return
+        least = demand(account.footprint, 1, 1 + LEAST_ANSWER, chunk=self._chunk)
+        raise ModelTooLarge(
+            f"{model} does not fit: all weights take {told(self._held)} ({self._held} bytes), the shortest answer "
+            f"{told(least)} more, and the memory budget is {told(self.total)} ({self.total} bytes); take a smaller or "
+            "a quantized model, or raise memory_budget"
+        )
+
+    @property
+    def held(self) -> int:
+        """Return the bytes of all weights and eyes."""
+        return self._held
+
+    def account(self, model: str) -> Account:
+        """Return what is known of a model."""
+        return self._accounts[model]
+
+    def budget(self, model: str) -> Budget:
+        """Return what a model has: the other models' weights are reserved."""
+        return Budget(self.total, self._held - self._accounts[model].footprint.held)
+
+    def verdict(self, model: str, tokens: int, *, rows: int = 1, prefixes: Sequence[int] = ()) -> Verdict:
+        """Say whether rows of a model fit when nobody else has any; see ``verdict``."""
+        account = self._accounts[model]
+        return verdict(
+            account.footprint,
+            self.budget(model),
+            tokens,
+            chunk=self._chunk,
+            context=account.context,
+            rows=rows,
+            prefixes=prefixes,
+        )
+
+    def longest(self, model: str, *, prefixes: Sequence[int] = ()) -> int:
+        """Return the most tokens, prompt and answer, that a row of a model can ever have."""
+        return self.verdict(model, 0, prefixes=prefixes).max_tokens
+
+    def check(self, model: str, prompt: int, answer: int, *, choices: int = 1) -> None:
+        """Refuse what can never fit.
+
+        Raises:
+            OverBudget: with the numbers, and what would fit.
+        """
+        prefixes = (prompt,) if choices > 1 else ()
+        found = self.verdict(model, prompt + answer, prefixes=prefixes)
+        if found.fits:
+            return
+        room = found.max_tokens - prompt
+        advice = f"lower max_tokens to {room}" if room >= LEAST_ANSWER else "shorten the prompt"
+        raise OverBudget(
+            f"prompt ({prompt} tokens) and max_tokens ({answer}) make {prompt + answer}, and no more than "
+            f"{found.max_tokens} fit this machine: {found.reason}; {advice}",
+            param="max_tokens" if room >= LEAST_ANSWER else "messages",
+        )
+
+    def demand(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> int:
+        """Return the most bytes that rows of a model take beside all weights; ``rows`` are their tokens."""
+        footprint = self._accounts[model].footprint
+        return demand(footprint, len(rows), max(rows, default=0), chunk=self._chunk, prefixes=prefixes)
+
+    def admits(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> bool:
+        """Say whether these rows fit at the same time."""
+        return self.spare(model, rows, prefixes) >= 0
+
+    def spare(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> int:
+        """Return what these rows leave for what can be given back at any time, such as the prompt cache."""
+        return self.total - self._held - self.demand(model, rows, prefixes)

@@ -1,0 +1,172 @@
+"""What a served model takes, from its ``Need`` and from how its weights, keys and values are kept.
+
+Weights come from the files. What rows hold follows the caches exactly: slots in steps, a ring of window and slack, the
+active storage of each layer, nothing where layers share. Every row of a batch has the slots of its longest one
+(``docs/decisions/0002-right-padded-batches.md``), so rows are counted by the longest.
+
+What passes allocate and give back is bounded from above, by formulas fitted to ``benchmarks/bench_memory.py``:
+
+- a chunk: ``passing`` bytes for each token; the scores of one layer, ``queries * tokens * keys`` values, where the
+  device does not fuse attention; a byte of mask for each pair of token and key;
+- a draw: ``DRAW_COPIES`` float32 copies of the logits of each row;
+- growing, joining, leaving: one layer is copied at a time, so the largest layer of all rows once more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from mlxp_core.types import RING_SLACK, KVStorage, LayerNeed, Machine, Need, kv_bytes, slots_for
+
+DRAW_COPIES = 10
+"""Most float32 copies of a row's logits while it is drawn: measured 9.6, with ``top_p`` and nothing else."""
+
+FEATURE_BYTES = 128 * 2**20
+"""Bytes of image features that are kept: some 30 images of 280 tokens and 4096 numbers in float32."""
+
+FLOAT32_BYTES = 4
+MASK_BYTES = 1
+_FUSED_ON_METAL = frozenset({64, 80, 128})
+_WIDEST_FUSED_ON_CUDA = 128
+
+
+class Slots(Struct, frozen=True):
+    """Caches that grow alike: bytes of a slot in all of them, and the most slots they have."""
+
+    nbytes: int
+    most: int | None
+
+
+class Scores(Struct, frozen=True):
+    """Scores of attention that are built at once: bytes for each pair of token and key, and how far back keys go."""
+
+    nbytes: int
+    window: int | None
+
+
+class Footprint(Struct, frozen=True, kw_only=True):
+    """Bytes of a model that is served.
+
+    Attributes:
+        weights: its parameters as they are in memory.
+        eyes: parameters of its vision tower and features that are kept; 0 = it does not see.
+        read_share: part of the weights that one token visits.
+        slots: caches by how they grow.
+        largest: bytes of a slot in the largest cache.
+        fixed: bytes of a row that do not grow.
+        passing: of a pass, for each of its tokens.
+        transient: of a pass, whatever its width.
+        scores: of those layers that build them.
+        vocabulary: numbers in the logits of a row.
+    """
+
+    weights: int
+    eyes: int = 0
+    read_share: float = 1.0
+    slots: tuple[Slots, ...] = ()
+    largest: int = 0
+    fixed: int = 0
+    passing: int = 0
+    transient: int = 0
+    scores: tuple[Scores, ...] = ()
+    vocabulary: int = 0
+
+    @property
+    def held(self) -> int:
+        """Return what is taken before anybody asks anything."""
+        return self.weights + self.eyes
+
+    def row(self, tokens: int) -> int:
+        """Return what one row holds when its batch has slots for ``tokens``."""
+        return self.fixed + sum(kind.nbytes * slots_for(tokens, kind.most) for kind in self.slots)
+
+    def chunk(self, tokens: int, keys: int) -> int:
+        """Return the peak of a pass over ``tokens`` that see ``keys`` keys, themselves included."""
+        seen = max((kind.nbytes * _seen(kind, tokens, keys) for kind in self.scores), default=0)
+        return self.transient + tokens * (self.passing + seen + MASK_BYTES * keys)
+
+    def draw(self, rows: int) -> int:
+        """Return the peak of drawing one token for each row."""
+        return rows * self.vocabulary * FLOAT32_BYTES * DRAW_COPIES
+
+    def moving(self, rows: int, tokens: int) -> int:
+        """Return what is held twice while one layer grows, or rows join or leave."""
+        return rows * self.largest * slots_for(tokens)
+
+
+def footprint(
+    need: Need,
+    machine: Machine,
+    *,
+    weights: int,
+    value_bytes: int,
+    vocabulary: int,
+    storages: Mapping[int, KVStorage] | None = None,
+    eyes: int = 0,
+    slack: int = RING_SLACK,
+) -> Footprint:
+    """Return what a model takes.
+
+    Args:
+        need: by its family, for ``value_bytes``.
+        machine: what it runs on.
+        weights: bytes of its parameters as they will be in memory.
+        value_bytes: of one number as the network computes.
+        vocabulary: number of logits.
+        storages: ``LayerNeed.number`` -> how the layer's keys and values are quantized.
+        eyes: bytes of its vision tower and of features that are kept.
+        slack: slots of a ring beyond its window.
+    """
+    per_slot: dict[int | None, int] = defaultdict(int)
+    largest = need.per_token
+    if need.per_token:
+        per_slot[None] = need.per_token
+    for layer in need.layers:
+        if not layer.heads:
+            continue
+        size = kv_bytes(layer.values, (storages or {}).get(layer.number), value_bytes)
+        per_slot[None if layer.window is None else layer.window + slack] += size
+        largest = max(largest, size)
+    return Footprint(
+        weights=weights,
+        eyes=eyes,
+        read_share=1 - need.idle / need.weights if need.weights else 1.0,
+        slots=tuple(Slots(nbytes, most) for most, nbytes in per_slot.items()),
+        largest=largest,
+        fixed=need.fixed + sum(layer.state for layer in need.layers),
+        passing=need.passing,
+        transient=need.transient,
+        scores=_scores(need.layers, machine, value_bytes),
+        vocabulary=vocabulary,
+    )
+
+
+def fuses(machine: Machine, dim: int, value_bytes: int) -> bool:
+    """Say whether attention over heads of this size builds no scores, by MLX's kernels for prompts.
+
+    On a processor it always builds them. CUDA's fused kernel takes 16-bit heads of at most 128 dimensions, in steps of
+    8.
+    """
+    match machine.backend:
+        case "metal":
+            return dim in _FUSED_ON_METAL
+        case "cuda":
+            return value_bytes < FLOAT32_BYTES and dim <= _WIDEST_FUSED_ON_CUDA and dim % 8 == 0
+        case _:
+            return False
+
+
+def _scores(layers: Sequence[LayerNeed], machine: Machine, value_bytes: int) -> tuple[Scores, ...]:
+    widest: dict[int | None, int] = {}
+    for layer in layers:
+        if layer.queries and not fuses(machine, layer.key_dim, value_bytes):
+            widest[layer.window] = max(widest.get(layer.window, 0), layer.queries * value_bytes)
+    return tuple(Scores(nbytes, window) for window, nbytes in widest.items())
+
+
+def _seen(kind: Scores, tokens: int, keys: int) -> int:
+    """Return the keys whose scores are built: a ring's are those of its window and of the pass beside it."""
+    return keys if kind.window is None else min(keys, kind.window + tokens)
