@@ -145,7 +145,7 @@ class Past:
         """Take a checkpoint of a prompt that is being read, if it will be of use where it stands."""
         (read,) = cache.lengths
         whole = read == len(sequence.prompt)
-        if read in sequence.stops or (whole and can_return(cache, read, 0)):
+        if read in sequence.stops or (whole and can_return(cache, read)):
             self._keep(sequence, cache, 0)
 
     def keep_ended(self, rows: Iterable[tuple[Sequence, BatchCache, int]]) -> None:
@@ -217,13 +217,14 @@ class Past:
             )
 
     def _stops(self, sequence: Sequence, row: BatchCache, cached: int) -> tuple[int, ...]:
-        """Return where reading should pause: where the row could not go back to later, but others may want to begin."""
+        """Return where reading should pause: nowhere, if any token can be gone back to from the row's end."""
         length = len(sequence.prompt)
-        end = length + sequence.max_tokens
+        if can_return(row, length + sequence.max_tokens):
+            return ()
         boundaries = sequence.order.prompt.boundaries
         if not boundaries:
             boundaries = (cached + (length - 1 - cached) // self._chunk * self._chunk,)
-        return spaced([b for b in boundaries if cached < b < length and not can_return(row, end, b)], cached)
+        return spaced([place for place in boundaries if cached < place < length], cached)
 
 
 def key_of(sequence: Sequence) -> Tokens:
@@ -232,9 +233,9 @@ def key_of(sequence: Sequence) -> Tokens:
     return prompt_key(prompt.tokens, prompt.spans, [image.digest for image in prompt.images])
 
 
-def can_return(cache: BatchCache, reached: int, length: int) -> bool:
-    """Say whether a row that has come so far can go back to ``length`` tokens, whatever it holds now."""
-    return all(layer.can_trim(reached, reached - length) for layer in cache.layers)
+def can_return(cache: BatchCache, reached: int) -> bool:
+    """Say whether a row that has come so far could go back to any of its tokens, whatever it holds now."""
+    return all(layer.can_trim(reached, reached) for layer in cache.layers)
 
 
 def spaced(places: SequenceOf[int], after: int) -> tuple[int, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from mlxp_core.promptcache.tree import Tokens
-from mlxp_core.types import Parting, Reuse
+from mlxp_core.types import Parting, Reuse, ReuseCause
 
-Cause = Literal["none", "empty", "different", "no_checkpoint", "evicted", "off"]
+NEGLIGIBLE = 16
+"""Known tokens that have to be read again without anyone asking why."""
 
 
 def explain(
@@ -45,9 +45,8 @@ def explain(
             known_token=_token(other),
             known_text=_text(other, spell),
         )
-    cause = _cause(
-        short=cached < min(shared, len(key) - 1), parted=parting is not None, known=known, lost=lost
-    )
+    short = min(shared, len(key) - 1) - cached > NEGLIGIBLE
+    cause = _cause(short=short, parted=parting is not None, known=known, lost=lost)
     return Reuse(
         prompt=len(key),
         cached=cached,
@@ -63,15 +62,15 @@ def off(prompt: int, why: str) -> Reuse:
     return Reuse(prompt=prompt, cached=0, shared=0, cause="off", parting=None, why=why)
 
 
-def _cause(*, short: bool, parted: bool, known: bool, lost: bool) -> Cause:
+def _cause(*, short: bool, parted: bool, known: bool, lost: bool) -> ReuseCause:
     if not known:
         return "evicted" if lost else "empty"
-    if short or lost:
+    if short:
         return "evicted" if lost else "no_checkpoint"
     return "different" if parted else "none"
 
 
-def _why(cause: Cause, cached: int, shared: int, parting: Parting | None) -> str:
+def _why(cause: ReuseCause, cached: int, shared: int, parting: Parting | None) -> str:
     where = f" {_parted(parting)}." if parting is not None else ""
     match cause:
         case "empty":
@@ -83,10 +82,8 @@ def _why(cause: Cause, cached: int, shared: int, parting: Parting | None) -> str
                 f"The prompt is known up to token {shared}, but this model cannot go back to any place, and its last "
                 f"checkpoint before that is at {cached}.{where}"
             )
-        case "different":
-            return f"All that is known of the prompt was taken.{where}"
         case _:
-            return "All that is known of the prompt was taken."
+            return f"What is known of the prompt was taken.{where}"
 
 
 def _parted(parting: Parting) -> str:
