@@ -74,21 +74,15 @@ def test_images_get_the_size_the_model_was_trained_on(given_size, size):
 
 
 @given(lengths, lengths)
-def test_bounds_are_kept_and_shapes_too(height, width):
+def test_an_image_gets_the_nearest_size_or_the_nearest_within_the_bounds(height, width):
     assume(max(height, width) <= 200 * min(height, width))
     rows, columns = grid_of(height, width, 32, LEAST, MOST)
-    area = rows * columns * 32**2
-    assert LEAST <= area <= MOST
-    scale = (max(1, LEAST / (height * width)) * min(1, MOST / (height * width))) ** 0.5
+    assert LEAST <= rows * columns * 32**2 <= MOST
+    nearest = round(height / 32) * round(width / 32) * 32**2
+    bound = min(max(nearest, LEAST), MOST)
+    scale, most_off = (1, 0.5) if bound == nearest else ((bound / (height * width)) ** 0.5, 1)
     for found, length in ((rows, height), (columns, width)):
-        assert abs(found - scale * length / 32) < 1
-
-
-@given(lengths, lengths)
-def test_between_the_bounds_an_image_keeps_its_size_but_for_half_a_token(height, width):
-    assume(LEAST * 2 <= height * width <= MOST // 2 and min(height, width) >= 100)
-    for found, length in zip(grid_of(height, width, 32, LEAST, MOST), (height, width), strict=True):
-        assert abs(found * 32 - length) <= 16
+        assert abs(found - scale * length / 32) <= most_off
 
 
 @given(lengths, lengths, st.sampled_from([(1, 1024), (LEAST, MOST), (10**6, 10**6)]))
