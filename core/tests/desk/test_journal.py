@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlxp_core.desk.journal import keeper, line
-from mlxp_core.types import RequestRecord, Timing, Usage
+from mlxp_core.types import RequestRecord, Reuse, Timing, Usage
 
 
 def record(**fields):
@@ -36,6 +36,12 @@ def test_it_says_what_happened():
     assert "adapters=x+y" in text
     assert "seed=7" in text
     assert "error" not in text
+
+
+def test_it_says_why_a_prompt_was_read_again():
+    missed = Reuse(prompt=9, cached=0, shared=0, cause="empty", why="Nothing is known.")
+    assert 'cache="Nothing is known."' in line(record(reuse=missed))
+    assert "cache=" not in line(record(reuse=Reuse(prompt=9, cached=8, shared=8, cause="none", why="x")))
 
 
 class Witness:

@@ -47,6 +47,8 @@ def line(record: RequestRecord) -> str:
     ]
     if record.adapters:
         pairs.append(("adapters", "+".join(record.adapters)))
+    if record.reuse is not None and record.reuse.cause != "none":
+        pairs.append(("cache", record.reuse.why))
     if record.error:
         pairs.append(("error", record.error))
     return " ".join(f"{key}={_bare(value)}" for key, value in pairs)

@@ -55,6 +55,7 @@ def _halves(path: Path, registry: Registry, settings: EngineSettings) -> tuple[F
         config=config,
         eyes=frontend.eyes,
         used=frontend.tokenizer.used,
+        spell=lambda token: frontend.tokenizer.decode([token]),
         dtype=settings.dtype,
         kv=kv_scheme(path, settings.kv_quant),
     )

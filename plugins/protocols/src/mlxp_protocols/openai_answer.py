@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from mlxp_core.types import Finished, Usage
+from mlxp_core.types import Finished, Reuse, Usage
 
 _LEAST_LOGPROB = -9999.0  # JSON has no -inf
 
@@ -16,6 +16,7 @@ class Head(Struct, frozen=True):
         created: seconds since 1970.
         choices: how many answers each prompt gets.
         prompts: how many there are.
+        explain_cache: each choice tells what the prompt cache did for it.
     """
 
     id: str
@@ -24,6 +25,7 @@ class Head(Struct, frozen=True):
     fingerprint: str
     choices: int = 1
     prompts: int = 1
+    explain_cache: bool = False
 
     @property
     def answers(self) -> int:
@@ -39,12 +41,14 @@ class Extension(Struct, frozen=True, omit_defaults=True):
         stop: the stop string that ended the answer.
         cancelled: whether the answer was cancelled; the protocol has no reason for it.
         warnings: diagnostics, such as malformed tool markup.
+        cache: how much of the prompt was taken from the prompt cache, and why not more; only where that was asked.
     """
 
     seed: int | None = None
     stop: str | None = None
     cancelled: bool = False
     warnings: tuple[str, ...] = ()
+    cache: Reuse | None = None
 
 
 class PromptDetails(Struct, frozen=True):
@@ -89,10 +93,14 @@ def usage_of(head: Head, spent: Iterable[tuple[int, Usage]]) -> TokenUsage:
     )
 
 
-def extension_of(event: Finished, seed: int | None = None) -> Extension:
+def extension_of(event: Finished, seed: int | None = None, *, explain_cache: bool = False) -> Extension:
     """Return what the protocol has no field for."""
     return Extension(
-        seed=seed, stop=event.stop, cancelled=event.reason == "cancelled", warnings=event.warnings
+        seed=seed,
+        stop=event.stop,
+        cancelled=event.reason == "cancelled",
+        warnings=event.warnings,
+        cache=event.reuse if explain_cache else None,
     )
 
 

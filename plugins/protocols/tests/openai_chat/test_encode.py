@@ -9,6 +9,8 @@ from mlxp_core.types import (
     CallDone,
     CallStarted,
     Finished,
+    Parting,
+    Reuse,
     Scored,
     Started,
     TextDelta,
@@ -169,3 +171,17 @@ def test_a_broken_stream_ends_with_one_error_and_no_done(decode):
 def test_a_keep_alive_is_a_comment(decode):
     assert decode(stream=True).encoder.keep_alive() == b": keep-alive\n\n"
     assert decode().encoder.keep_alive() == b""
+
+
+PARTING = Parting(place=9, message=1, token=5, text=" a", known_token=6, known_text=" b")
+REUSE = Reuse(prompt=20, cached=9, shared=9, cause="different", why="They part.", parting=PARTING)
+
+
+def test_what_the_cache_did_is_told_to_those_who_ask(stream, whole):
+    events = [Started("r", "tiny"), Finished("stop", Usage(prompt=20, cached=9), Timing(), reuse=REUSE)]
+    told = whole(events, explain_cache=True)["choices"][0]["mlxp"]["cache"]
+    assert (told["cached"], told["cause"], told["why"]) == (9, "different", "They part.")
+    assert told["parting"]["known_text"] == " b"
+    assert stream(events, explain_cache=True)[-1]["choices"][0]["mlxp"]["cache"] == told
+    assert "cache" not in whole(events)["choices"][0]["mlxp"]
+    assert "mlxp" not in stream(events)[-1]["choices"][0]

@@ -62,7 +62,14 @@ class ChatDecoder:
         return Decoded(asked, self._encoder(asked, body), warnings)
 
     def _encoder(self, asked: GenerateRequest, body: wire.ChatRequest) -> Encoder:
-        head = Head(asked.id, int(self._now()), asked.model, self._fingerprint, asked.choices)
+        head = Head(
+            asked.id,
+            int(self._now()),
+            asked.model,
+            self._fingerprint,
+            asked.choices,
+            explain_cache=bool(body.explain_cache),
+        )
         if body.stream:
             options = body.stream_options
             return ChunkEncoder(head, include_usage=bool(options and options.include_usage))

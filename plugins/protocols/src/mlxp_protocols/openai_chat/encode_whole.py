@@ -60,7 +60,7 @@ class _Draft:
             case Prefilled() | Failed():
                 return
 
-    def choice(self, index: int, end: Finished) -> wire.Choice:
+    def choice(self, head: Head, index: int, end: Finished) -> wire.Choice:
         text = "".join(self.text)
         thinking = "".join(self.thinking) or UNSET
         return wire.Choice(
@@ -73,7 +73,7 @@ class _Draft:
             ),
             logprobs=wire.Logprobs(self.scores) if self.scores else None,
             finish_reason=REASONS[end.reason],
-            mlxp=extension_of(end, self.seed),
+            mlxp=extension_of(end, self.seed, explain_cache=head.explain_cache),
         )
 
 
@@ -123,7 +123,7 @@ class WholeEncoder:
             model=self._model,
             system_fingerprint=self._head.fingerprint,
             choices=[
-                draft.choice(index, end)
+                draft.choice(self._head, index, end)
                 for index, (draft, end) in enumerate(zip(self._drafts, ends, strict=True))
             ],
             usage=usage_of(self._head, ((index, end.usage) for index, end in enumerate(ends))),

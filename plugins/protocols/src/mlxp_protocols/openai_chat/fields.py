@@ -34,6 +34,7 @@ _HONOURED = {
     "chat_template_kwargs": "extension; enable_thinking wins over reasoning_effort, the rest goes to the template",
     "adapter": 'extension; "a", "a+b", "a,b" or "none"',
     "sampler_stages": "extension; stage name to its settings",
+    "explain_cache": "extension; choices[].mlxp.cache tells what the prompt cache did, and why not more",
 }
 
 _ACCEPTED = {

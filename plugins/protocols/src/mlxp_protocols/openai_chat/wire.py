@@ -232,3 +232,4 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     modalities: list[Literal["text"]] | None = None
     adapter: str | None = None
     sampler_stages: dict[str, Raw] | None = None
+    explain_cache: bool | None = None
