@@ -52,6 +52,8 @@ MEANT = {
 }
 """Path -> fields of its body that are set, so that a request of the third kind has a chance."""
 
+STREAMED = {"/v1/messages", "/v1/chat/completions", "/v1/completions", "/v1/responses"}
+
 NEVER = {("post", "/v1/responses/{response_id}/cancel")}
 """Operations that have no good answer."""
 
@@ -89,10 +91,10 @@ def params_that_exist(served, path):
     return {}
 
 
-def as_meant(case, served, path):
+def as_meant(case, stream, served, path):
     """Set what matters."""
     if isinstance(case.body, dict):
-        case.body = {**case.body, **MEANT.get(path, {})}
+        case.body = {**case.body, **MEANT[path], **({"stream": stream} if path in STREAMED else {})}
     case.path_parameters = {**(case.path_parameters or {}), **params_that_exist(served, path)}
     return case
 
@@ -110,7 +112,8 @@ def test_every_body_has_its_fields_that_matter(told):
 def test_a_path_does_what_the_document_says(served, told, method, path):
     operation = schemathesis.openapi.from_dict(told)[path][method.upper()]
     allowed, wrong = (operation.as_strategy(generation_mode=mode) for mode in GenerationMode)
-    statuses = Counter()
+    meant = st.builds(as_meant, allowed, st.booleans(), st.just(served), st.just(path))
+    statuses, streams = Counter(), Counter()
 
     @settings(
         max_examples=EXAMPLES,
@@ -120,12 +123,14 @@ def test_a_path_does_what_the_document_says(served, told, method, path):
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=st.one_of(allowed.map(lambda case: as_meant(case, served, path)), allowed, wrong))
+    @given(case=st.one_of(meant, allowed, wrong))
     def holds(case):
         response = case.call(base_url=served.url)
         statuses[response.status_code] += 1
+        streams[response.headers["content-type"][0].startswith("text/event-stream")] += 1
         case.validate_response(response, checks=CHECKS)
 
     holds()
     if (method, path) not in NEVER and not path.startswith(RUNNING):
         assert statuses[200], f"nothing was answered well: {json.dumps(statuses)}"
+        assert bool(streams[True]) == (path in STREAMED)

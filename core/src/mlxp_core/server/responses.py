@@ -27,7 +27,8 @@ OF_WORK: tuple[type[MlxpError], ...] = (BadRequest, UnknownModel, Busy, Unavaila
 """What may become of one that has a body and wants a model, besides."""
 
 JSON = "application/json"
-STREAM: Responses = {"text/event-stream": {"schema": {"type": "string"}}}
+STREAM: Responses = {"text/event-stream": {}}
+"""Each protocol has events of its own; OpenAPI 3.1 has no schema for a sequence."""
 
 
 def responses(protocol: WireProtocol, endpoint: Endpoint | Exchange | Query, schemas: Schemas) -> Responses:
