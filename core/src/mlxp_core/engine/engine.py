@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from threading import Thread
 
 from mlxp_core.contracts import SamplerStage
@@ -15,6 +16,7 @@ from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.stats import StatsBoard
 from mlxp_core.engine.steps import Runner
 from mlxp_core.errors import MlxpError, SetupError, Unavailable, UnknownModel
+from mlxp_core.memory import Admission
 from mlxp_core.types import EngineSettings, EngineStats, RequestRecord
 
 _log = logging.getLogger(__name__)
@@ -36,6 +38,7 @@ class Engine:
         settings: EngineSettings,
         stages: Mapping[str, SamplerStage],
         *,
+        admission: Admission | None = None,
         on_record: Callable[[RequestRecord], object] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         make_runner: MakeRunner | None = None,
@@ -46,12 +49,14 @@ class Engine:
             plans: model id -> how to load it; all are loaded at start, in this order.
             settings: rows, queue, chunk.
             stages: sampler stages by name.
+            admission: counts the memory of these models and of their rows; ``None`` = nobody does.
             on_record: told of each choice that ended, on the event-loop thread.
             clock: seconds that only grow.
             make_runner: another runner than the one for ``plans`` on this machine's device.
         """
         self._models = tuple(plans)
         self._settings = settings
+        self._admission = admission
         self._on_record = on_record
         self._clock = clock
         self._make_runner = make_runner or (lambda halted: _device_runner(plans, settings, stages, halted))
@@ -144,13 +149,10 @@ class Engine:
 
     def _live(self, mail: Mailbox) -> None:
         """Be the engine thread."""
-        scheduler = Scheduler(self._models, self._settings, self._clock)
+        scheduler = Scheduler(self._models, self._settings, self._clock, self._admission)
         try:
-            runner = self._make_runner(lambda: mail.closed)
-            try:
+            with _limits(self._admission), closing(self._make_runner(lambda: mail.closed)) as runner:
                 run(mail, scheduler, runner, self._board)
-            finally:
-                runner.close()
         except BaseException as error:  # noqa: BLE001  # the thread's last words: everybody gets an answer
             self._end(mail, scheduler, error)
         else:
@@ -176,6 +178,14 @@ class Engine:
         """Estimate when a place is free: the rounds before a new choice's, at the pace of the last ones."""
         rounds = max(1, load // self._settings.batch)
         return min(_LONGEST_RETRY_S, max(1, math.ceil(rounds * self._board.stats.pace_s)))
+
+
+def _limits(admission: Admission | None) -> AbstractContextManager[None]:
+    if admission is None:
+        return nullcontext()
+    from mlxp_core.memory.device import kept_within  # noqa: PLC0415  # as below
+
+    return kept_within(admission.total)
 
 
 def _device_runner(

@@ -1,7 +1,7 @@
 """Who is next: first come, first served, and a fair change between models."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mlxp_core.engine.sequence import Sequence
 
@@ -13,6 +13,9 @@ class WaitingLine:
     next. When it wants another one, the model that has the batch may still serve some choices from further back, at
     most ``patience`` of them; then nobody gets a row until the batch has run empty and the other model's turn begins.
     So no choice waits for more than ``patience`` later ones, and models do not change places at every request.
+
+    The same goes for a choice that there is no memory for yet: at most ``patience`` later ones that need less may pass
+    it, then nobody gets a row until rows have ended and it fits.
     """
 
     def __init__(self, patience: int) -> None:
@@ -41,20 +44,22 @@ class WaitingLine:
         self._line.clear()
         return everybody
 
-    def call(self, model: str | None) -> Sequence | None:
+    def call(self, model: str | None, fits: Callable[[Sequence], bool] = lambda _: True) -> Sequence | None:
         """Return the next one to get a row, taken out of the line; ``None`` if nobody may have one now.
 
         Args:
-            model: whose batch it is; ``None`` when no row is taken.
+            model: whose batch it is; ``None`` when no row is taken, and then whoever is first gets one.
+            fits: whether there is memory for a choice beside the rows that are taken.
         """
         if not self._line:
             return None
-        if model is None or self._line[0].order.model == model:
+        first = self._line[0]
+        if model is None or (first.order.model == model and fits(first)):
             self._left = self._patience
             return self._line.popleft()
         if not self._left:
             return None
-        found = next((sequence for sequence in self._line if sequence.order.model == model), None)
+        found = next((one for one in self._line if one.order.model == model and fits(one)), None)
         if found is not None:
             self._left -= 1
             self._line.remove(found)

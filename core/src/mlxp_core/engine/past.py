@@ -115,6 +115,7 @@ class Past:
         self._hits = self._misses = self._hit_tokens = 0
         self._recent: deque[Reuse] = deque(maxlen=RECENT)
         self.stats: PromptCacheStats | None = None
+        self._room: int | None = None
         self._count()
 
     def recall(self, sequence: Sequence) -> tuple[BatchCache, Recalled]:
@@ -159,6 +160,12 @@ class Past:
         self._store.forget(lambda namespace: adapter in namespace.adapters)
         self._count()
 
+    def give_room(self, room: int | None) -> None:
+        """Hold at most ``room`` bytes until told otherwise, what is on its way included; ``None`` = the limit alone."""
+        self._room = room
+        if room is not None:
+            self.shrink(room)
+
     def shrink(self, limit_bytes: int) -> None:
         """Give memory back, until at most so many bytes are held now; the limit stays as it was."""
         self._store.shrink(limit_bytes)
@@ -178,6 +185,8 @@ class Past:
             return
         if not cache.trim(row, cache.lengths[row] - len(key)):
             return
+        if not self._has_room(cache.nbytes // cache.rows):
+            return
         made = checkpoint(
             lambda starts: cache.freeze(row, starts).layers,
             len(key),
@@ -186,6 +195,15 @@ class Past:
         )
         self._store.put(namespace, key, made)
         self._count()
+
+    def _has_room(self, size: int) -> bool:
+        """Make room for a checkpoint of at most ``size`` bytes, before it is made; false if there is none."""
+        if self._room is None:
+            return True
+        if size > self._room:
+            return False
+        self._store.shrink(self._room - size)
+        return True
 
     def _of(self, model: str) -> Origin:
         if model not in self._origins:

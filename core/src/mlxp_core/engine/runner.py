@@ -59,6 +59,7 @@ from mlxp_core.engine.steps import (
 )
 from mlxp_core.kv import BatchCache, RowSnapshot, forward
 from mlxp_core.loading.network import Network
+from mlxp_core.memory.device import forget_peak, measured
 
 CLEAR_EVERY = 256
 """Decode steps between two clearings of the allocator's cache."""
@@ -120,7 +121,9 @@ class BatchRunner:
             case Load(model):
                 self._shelf.load(model)
                 kv = self._shelf[model].kv
-            case Recall(sequence):
+                forget_peak()
+            case Recall(sequence, room):
+                self._past.give_room(room)
                 cache, recalled = self._past.recall(sequence)
                 self._prefilling[sequence.key] = HalfRead(sequence, cache)
                 self._measure()
@@ -131,6 +134,7 @@ class BatchRunner:
                 with self._shelf.adapters((step.sequence,)):
                     self._prefill(step)
             case Fork():
+                self._past.give_room(step.room)
                 failures = self._fork(step)
             case Decode():
                 ahead, self._unread = self._unread, []
@@ -141,7 +145,15 @@ class BatchRunner:
             case Read():
                 draws = self._read_all()
         return Outcome(
-            tuple(draws), tuple(failures), self._cache_bytes, host_s, kv, recalled, self._past.stats, fitted
+            tuple(draws),
+            tuple(failures),
+            self._cache_bytes,
+            host_s,
+            kv,
+            recalled,
+            self._past.stats,
+            fitted,
+            *measured(),
         )
 
     # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,8 @@
 A choice waits in line, gets a row, has its prompt read chunk by chunk, then steps with the batch until it ends. It
 holds its row from the first chunk to its last event; there are never more rows than ``EngineSettings.batch``.
 
-1. Rows are given in the order of the line (see ``line``). Prompts are read one after another, in the same order.
+1. Rows are given in the order of the line (see ``line``), as far as there is memory for them (see ``room``); what can
+   never fit is refused before it stands in line. Prompts are read one after another, in the same order.
 2. Between two decode steps at most one chunk is read, so a long prompt never stalls the answers under way; between
    two chunks there is at most one decode step, so a full batch never stalls a prompt.
 3. The first choice of a prompt reads it; its siblings fork from it. Should it fail, the next one reads. A request may
@@ -18,6 +19,7 @@ holds its row from the first chunk to its last event; there are never more rows 
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 
 from mlxp_core.engine.faults import contained
@@ -25,23 +27,32 @@ from mlxp_core.engine.line import WaitingLine
 from mlxp_core.engine.mailbox import Deliveries, Sink
 from mlxp_core.engine.mounting import Mounting
 from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Mount, Submit, Unmount
+from mlxp_core.engine.room import Room
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.stats import Totals
 from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Recall, Rest, Step
 from mlxp_core.errors import MlxpError, Unavailable
+from mlxp_core.memory import Admission
 from mlxp_core.types import EngineSettings, EngineStats, Event, RequestRecord
 
 
 class Scheduler:
     """Decides step by step. ``apply``, ``next_step`` and ``settle`` are called in turn, always in this order."""
 
-    def __init__(self, models: Iterable[str], settings: EngineSettings, clock: Callable[[], float]) -> None:
-        """Begin with loading ``models``; ``clock`` returns seconds that only grow."""
+    def __init__(
+        self,
+        models: Iterable[str],
+        settings: EngineSettings,
+        clock: Callable[[], float],
+        admission: Admission | None = None,
+    ) -> None:
+        """Begin with loading ``models``; ``clock`` returns seconds that only grow; ``admission`` counts the memory."""
         self._settings = settings
         self._clock = clock
         self._to_load = deque(models)
         self._mounting = Mounting()
         self._line = WaitingLine(patience=settings.batch)
+        self._room = Room(admission)
         self._prefilling: deque[Sequence] = deque()
         self._running: list[Sequence] = []
         self._prefixes: dict[str, set[int]] = {}  # request id -> keys of the siblings that will fork
@@ -67,7 +78,7 @@ class Scheduler:
             match message:
                 case Submit(orders, at_s):
                     for order in orders:
-                        self._line.join(Sequence(next(self._keys), order, at_s))
+                        self._queue(Sequence(next(self._keys), order, at_s))
                 case Cancel(request_id):
                     self._cancel(s for s in self._everybody() if s.request_id == request_id)
                 case CancelAll():
@@ -78,6 +89,13 @@ class Scheduler:
                     self._close(deadline_s)
         if self._deadline_s is not None and self._clock() >= self._deadline_s:
             self._cancel(self._everybody())
+
+    def _queue(self, sequence: Sequence) -> None:
+        fault = self._room.refusal(sequence)
+        if fault is None:
+            self._line.join(sequence)
+        else:
+            self._fail((sequence,), fault)
 
     def _everybody(self) -> list[Sequence]:
         return [*self._running, *self._prefilling, *self._line]
@@ -111,7 +129,7 @@ class Scheduler:
         self._admit()
         if self._prefilling and (self._decoded or not self._running):
             if self._settings.prompt_cache_bytes != 0 and not self._prefilling[0].recalled:
-                return Recall(self._prefilling[0])
+                return Recall(self._prefilling[0], self._room.spare(self._holders))
             self._decoded = False
             step = self._next_chunk()
             if step is not None:
@@ -122,13 +140,17 @@ class Scheduler:
 
     def _admit(self) -> None:
         now_s = self._clock()
-        while len(self._running) + len(self._prefilling) < self._settings.batch:
-            holder = next(iter([*self._running, *self._prefilling]), None)
-            sequence = self._line.call(holder.order.model if holder else None)
+        while len(holders := self._holders) < self._settings.batch:
+            model = holders[0].order.model if holders else None
+            sequence = self._line.call(model, partial(self._room.fits, holders))
             if sequence is None:
                 return
             self._prefilling.append(sequence)
             self._say(sequence, sequence.begin(now_s))
+
+    @property
+    def _holders(self) -> list[Sequence]:
+        return [*self._running, *self._prefilling]
 
     def _next_chunk(self) -> Step | None:
         """Go on with the prompt that is being read; ``None`` if a row failed instead."""
@@ -151,7 +173,7 @@ class Scheduler:
         rows = tuple(s for s in self._prefilling if s.key in forks)
         masks = self._masks(rows)
         rows = tuple(s for s in rows if not s.ended)
-        return Fork(rows, masks) if rows else None
+        return Fork(rows, masks, self._room.spare(self._holders)) if rows else None
 
     def _next_draw(self) -> Step:
         unread = any(sequence.unread for sequence in self._running)
@@ -306,6 +328,8 @@ class Scheduler:
             waiting=len(self._line),
             prefilling=len(self._prefilling),
             running=len(self._running),
+            budget_bytes=self._room.total,
+            reserved_bytes=self._room.reserved(self._holders),
             **self._totals.told(),
         )
 

@@ -19,6 +19,8 @@ class Totals:
         self.steps = 0
         self.host_s = 0.0
         self.cache_bytes = 0
+        self.active_bytes = 0
+        self.peak_bytes = 0
         self.prompt_cache: PromptCacheStats | None = None
         self.kv: Mapping[str, KVInForce] = {}  # replaced whole, as snapshots hold it
         self.prompt_tokens = 0
@@ -37,6 +39,7 @@ class Totals:
         """Note what the runner told of a step."""
         self.host_s += outcome.host_s
         self.cache_bytes = outcome.cache_bytes
+        self.active_bytes, self.peak_bytes = outcome.active_bytes, outcome.peak_bytes
         self.prompt_cache = outcome.prompt_cache
         match step:
             case Load(model) if outcome.kv is not None:

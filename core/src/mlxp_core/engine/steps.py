@@ -21,9 +21,14 @@ class Load(Struct, frozen=True):
 
 
 class Recall(Struct, frozen=True):
-    """See how much of a prompt is known, before any of it is read."""
+    """See how much of a prompt is known, before any of it is read.
+
+    Attributes:
+        room: bytes that the prompt cache may hold from now on; ``None`` = as many as it likes.
+    """
 
     sequence: Sequence
+    room: int | None = None
 
 
 class Adapt(Struct, frozen=True):
@@ -50,11 +55,16 @@ class Prefill(Struct, frozen=True):
 
 
 class Fork(Struct, frozen=True):
-    """Give each row a copy of the prompt that an earlier choice of its request has read, and draw its first token."""
+    """Give each row a copy of the prompt that an earlier choice of its request has read, and draw its first token.
+
+    Attributes:
+        masks: ``Sequence.key`` -> tokens allowed.
+        room: as in ``Recall``.
+    """
 
     rows: tuple[Sequence, ...]
     masks: Mapping[int, bytes] = field(default_factory=dict)
-    """``Sequence.key`` -> tokens allowed."""
+    room: int | None = None
 
 
 class Decode(Struct, frozen=True):
@@ -105,7 +115,8 @@ class Outcome(Struct, frozen=True):
         recalled: of a ``Recall``, what is known of the prompt.
         prompt_cache: how the prompt cache stands; ``None`` = there is none.
         fitted: of an ``Adapt`` that mounts, what the adapter changes.
-        fitted: of an ``Attach``, what the adapter changes.
+        active_bytes: bytes of all arrays after the step.
+        peak_bytes: most of them at any time since the last model was loaded.
     """
 
     draws: tuple[Draw, ...] = ()
@@ -116,6 +127,8 @@ class Outcome(Struct, frozen=True):
     recalled: Recalled = Recalled()
     prompt_cache: PromptCacheStats | None = None
     fitted: Fitted | None = None
+    active_bytes: int = 0
+    peak_bytes: int = 0
 
 
 class Runner(Protocol):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import mlx.core as mx
@@ -29,8 +30,9 @@ def this_machine() -> Machine:
     )
 
 
-def keep_within(total: int) -> Callable[[], None]:
-    """Tell MLX to stay within ``total`` bytes, and return what undoes it.
+@contextmanager
+def kept_within(total: int) -> Iterator[None]:
+    """Have MLX stay within ``total`` bytes for as long as the block lasts.
 
     Above its limit MLX gives free buffers back and waits for work under way before it begins more. On Metal memory is
     wired, so that weights are never paged out; elsewhere there is nothing to wire.
@@ -42,13 +44,13 @@ def keep_within(total: int) -> Callable[[], None]:
         most = int(mx.device_info()["max_recommended_working_set_size"])
         wired = mx.set_wired_limit(min(total, most))
 
-    def undo() -> None:
+    try:
+        yield
+    finally:
         mx.set_memory_limit(memory)
         mx.set_cache_limit(cache)
         if wired is not None:
             mx.set_wired_limit(wired)
-
-    return undo
 
 
 def measured() -> tuple[int, int]:

@@ -59,6 +59,9 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         running: rows in the decode batch.
         steps: engine turns so far.
         cache_bytes: bytes of the rows' caches.
+        budget_bytes: what models may take; 0 = nobody counts.
+        reserved_bytes: the most that weights and the rows of this moment may come to, by arithmetic.
+        active_bytes, peak_bytes: of all arrays, measured: now, and at most since the last model was loaded.
         kv: model that is loaded -> how its keys and values are kept.
         prompt_tokens, completion_tokens: totals since the start.
         finished, failed, cancelled: choices since the start.
@@ -77,6 +80,10 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     running: int = 0
     steps: int = 0
     cache_bytes: int = 0
+    budget_bytes: int = 0
+    reserved_bytes: int = 0
+    active_bytes: int = 0
+    peak_bytes: int = 0
     kv: Mapping[str, KVInForce] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -1,0 +1,79 @@
+"""Whether there is memory for a row, as the scheduler asks it: about sequences, not about bytes."""
+
+from collections.abc import Collection
+from collections.abc import Sequence as SequenceOf
+
+from msgspec import Struct
+
+from mlxp_core.engine.faults import contained
+from mlxp_core.engine.sequence import Sequence
+from mlxp_core.errors import MlxpError
+from mlxp_core.memory import Admission
+
+
+class Claim(Struct, frozen=True):
+    """What a row may come to: its tokens, and those of its prompt if that is kept for siblings to fork from."""
+
+    tokens: int
+    prefix: int
+
+
+class Room:
+    """Remembers what it was asked about the rows of the moment, as the whole line asks again at every step."""
+
+    def __init__(self, admission: Admission | None) -> None:
+        """Ask ``admission``; without one, there is always room."""
+        self._admission = admission
+        self._holders: tuple[int, ...] = ()
+        self._known: dict[Claim, bool] = {}
+
+    def refusal(self, sequence: Sequence) -> MlxpError | None:
+        """Return why a sequence can never have a row; ``None`` = it can."""
+        if self._admission is None:
+            return None
+        order = sequence.order
+        choices = 1 if order.pool is not None else order.request.choices
+        return contained(
+            self._admission.check, order.model, len(sequence.prompt), sequence.max_tokens, choices=choices
+        )
+
+    def fits(self, holders: SequenceOf[Sequence], one: Sequence) -> bool:
+        """Say whether one more may have a row beside those that have."""
+        if self._admission is None or not holders:  # alone it fits: see ``refusal``
+            return True
+        keys = tuple(holder.key for holder in holders)
+        if keys != self._holders:
+            self._holders, self._known = keys, {}
+        claim = _claim(one)
+        if claim not in self._known:
+            self._known[claim] = self._spare([*holders, one]) >= 0
+        return self._known[claim]
+
+    def spare(self, holders: Collection[Sequence]) -> int | None:
+        """Return the bytes that rows leave for what can be given back; ``None`` = nobody counts."""
+        return None if self._admission is None else max(0, self._spare(holders))
+
+    def reserved(self, holders: Collection[Sequence]) -> int:
+        """Return the most bytes that weights and these rows may come to; 0 = nobody counts."""
+        return 0 if self._admission is None else self._admission.total - self._spare(holders)
+
+    @property
+    def total(self) -> int:
+        """Return the budget; 0 = nobody counts."""
+        return 0 if self._admission is None else self._admission.total
+
+    def _spare(self, holders: Collection[Sequence]) -> int:
+        assert self._admission is not None  # noqa: S101  # asked before
+        if not holders:
+            return self._admission.total - self._admission.held
+        model = next(iter(holders)).order.model
+        claims = {holder: _claim(holder) for holder in holders}
+        prefixes = {holder.request_id: claim.prefix for holder, claim in claims.items() if claim.prefix}
+        rows = [claim.tokens for claim in claims.values()]
+        return self._admission.spare(model, rows, tuple(prefixes.values()))
+
+
+def _claim(sequence: Sequence) -> Claim:
+    several = sequence.order.pool is None and sequence.order.request.choices > 1
+    prompt = len(sequence.prompt)
+    return Claim(prompt + sequence.max_tokens, prompt if several else 0)
