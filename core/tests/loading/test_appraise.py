@@ -4,10 +4,11 @@ import os
 import pytest
 
 from mlxp_core.loading import appraise, open_folder
+from mlxp_core.loading.appraise import USUAL_CONTEXT, Place
 from mlxp_core.loading.files import model_name, where
 from mlxp_core.loading.sketch import write_sketch
 from mlxp_core.plugins import build_registry, load_plugins, load_settings
-from mlxp_core.types import PluginSettings
+from mlxp_core.types import EngineSettings, Machine, PluginSettings
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +66,22 @@ def test_a_folder_of_the_cache_is_called_as_on_the_hub(tmp_path, sketch):
 def test_any_other_folder_has_its_own_name(tmp_path, place):
     path = tmp_path / place
     assert model_name(path) == path.name
+
+
+def place(total):
+    machine = Machine(backend="cpu", chip="paper", ram_bytes=2 * total, usable_bytes=total)
+    return Place(machine, total, EngineSettings())
+
+
+def test_whether_it_fits_is_said_for_a_context_of_usual_length(sketch, registry):
+    roomy = appraise(sketch, registry, place(10**12)).fit
+    assert roomy.fits
+    assert roomy.context_tokens == min(USUAL_CONTEXT, open_folder(sketch).context)
+    just = appraise(sketch, registry, place(roomy.total_bytes)).fit
+    tight = appraise(sketch, registry, place(roomy.total_bytes - 1)).fit
+    assert (just.fits, tight.fits) == (True, False)
+    assert tight.max_safe_context < roomy.context_tokens
+
+
+def test_without_a_place_nobody_says_whether_it_fits(sketch, registry):
+    assert appraise(sketch, registry).fit is None
