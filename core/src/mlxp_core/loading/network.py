@@ -50,9 +50,14 @@ class Network(Struct, frozen=True, eq=False):
 
 @runtime_checkable
 class Quantizable(Protocol):
-    """A module that knows its quantized form, as MLX's linear layers and embeddings do; stacks of experts may too."""
+    """A module that knows its quantized form, as MLX's linear layers and embeddings do; stacks of experts may too.
 
-    weight: mx.array
+    Methods only: a module keeps its arrays where ``isinstance`` does not look from Python 3.12 on.
+    """
+
+    def __getitem__(self, name: str) -> mx.array:
+        """Return a parameter."""
+        ...
 
     def to_quantized(self, *, group_size: int, bits: int, mode: str) -> nn.Module:
         """Return a module of the same shape with packed weights."""
@@ -182,7 +187,7 @@ def _quantize(model: nn.Module, weights: Weights, modes: NamedModes) -> None:
             raise ModelFolderError(
                 f"{path} is quantized in the files, but {type(module).__name__} has no quantized form"
             )
-        packing = _packing(path, module.weight.shape[-1], weights, modes)
+        packing = _packing(path, module["weight"].shape[-1], weights, modes)
         replaced.append((path, _packed(path, module, packing)))
     model.update_modules(tree_unflatten(replaced))
 
