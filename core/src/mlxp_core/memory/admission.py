@@ -16,7 +16,7 @@ it fits beside those that have rows. The prompt cache has what is left: see ``Ad
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -24,6 +24,9 @@ from mlxp_core.errors import ModelTooLarge, OverBudget
 from mlxp_core.memory.footprint import Footprint
 from mlxp_core.memory.units import told
 from mlxp_core.types import Budget, Verdict
+
+USUAL_ROW = 4096
+"""Tokens of a row that a loaded model should have room for beside the others."""
 
 LEAST_ANSWER = 1
 """Tokens of the shortest answer: a prompt that fits with less cannot be answered."""
@@ -99,46 +102,75 @@ class Account(Struct, frozen=True):
 class Admission:
     """The memory of one server: a budget, and the models that share it. Knows no arrays, and never changes."""
 
-    def __init__(self, accounts: Mapping[str, Account], total: int, *, chunk: int) -> None:
+    def __init__(
+        self,
+        accounts: Mapping[str, Account],
+        total: int,
+        *,
+        chunk: int,
+        staying: Collection[str] | None = None,
+        loaded: Collection[str] | None = None,
+    ) -> None:
         """Take the models in.
 
         Args:
             accounts: by model id.
             total: bytes that all of them may take, what is computed and what is kept included.
             chunk: most tokens of a prompt read at once.
+            staying: models that never leave the memory, so that no other can have their room; ``None`` = all.
+            loaded: models that are in the memory now; ``None`` = all.
 
         Raises:
-            ModelTooLarge: their weights leave no room for a single answer; says what is missing.
+            ModelTooLarge: the weights of one, and of those that stay, leave no room for a single answer; says what is
+                missing.
         """
         self.total = total
         self._accounts = dict(accounts)
         self._chunk = chunk
-        self._held = sum(account.footprint.held for account in accounts.values())
+        self._staying = frozenset(accounts if staying is None else staying)
+        self._loaded = frozenset(accounts if loaded is None else loaded)
         for model, account in accounts.items():
             self._check_model(model, account)
+
+    def beside(self, loaded: Collection[str], staying: Collection[str]) -> Admission:
+        """Return the same memory at another moment."""
+        return Admission(self._accounts, self.total, chunk=self._chunk, staying=staying, loaded=loaded)
+
+    def together(self, models: Collection[str]) -> bool:
+        """Say whether models may be loaded at the same time: each has room for an answer of usual length."""
+        room = self.total - self._weights(models)
+        return all(room >= self.demand(model, [self._usual(model)]) for model in models)
+
+    def _usual(self, model: str) -> int:
+        """Return the tokens of a usual row, or of the longest that fits when all who can leave have left."""
+        return min(USUAL_ROW, self.longest(model))
+
+    def _weights(self, models: Collection[str]) -> int:
+        return sum(self._accounts[model].footprint.held for model in models)
 
     def _check_model(self, model: str, account: Account) -> None:
         if self.longest(model):
             return
         least = demand(account.footprint, 1, 1 + LEAST_ANSWER, chunk=self._chunk)
+        held = self._weights({model, *self._staying})
         raise ModelTooLarge(
-            f"{model} does not fit: all weights take {told(self._held)} ({self._held} bytes), the shortest answer "
+            f"{model} does not fit: all weights take {told(held)} ({held} bytes), the shortest answer "
             f"{told(least)} more, and the memory budget is {told(self.total)} ({self.total} bytes); take a smaller or "
             "a quantized model, or raise memory_budget"
         )
 
     @property
     def held(self) -> int:
-        """Return the bytes of all weights and eyes."""
-        return self._held
+        """Return the bytes of all weights and eyes that are loaded."""
+        return self._weights(self._loaded)
 
     def account(self, model: str) -> Account:
         """Return what is known of a model."""
         return self._accounts[model]
 
     def budget(self, model: str) -> Budget:
-        """Return what a model has: the other models' weights are reserved."""
-        return Budget(self.total, self._held - self._accounts[model].footprint.held)
+        """Return what a model has at most: the weights of others that stay are reserved."""
+        return Budget(self.total, self._weights(self._staying - {model}))
 
     def verdict(self, model: str, tokens: int, *, rows: int = 1, prefixes: Sequence[int] = ()) -> Verdict:
         """Say whether rows of a model fit when nobody else has any; see ``verdict``."""
@@ -175,6 +207,25 @@ class Admission:
             param="max_tokens" if room >= LEAST_ANSWER else "messages",
         )
 
+    def answer(self, model: str, prompt: int, wanted: int, *, asked: bool, choices: int = 1) -> int:
+        """Return how many tokens an answer may have.
+
+        Args:
+            model: its id.
+            prompt: tokens of the prompt.
+            wanted: tokens of the answer, within the model's own context.
+            asked: whether the client said so; if not, it is cut to what fits.
+            choices: answers to the same prompt.
+
+        Raises:
+            OverBudget: not even the shortest answer fits, or not what was asked for.
+        """
+        if not asked:
+            most = self.longest(model, prefixes=(prompt,) if choices > 1 else ()) - prompt
+            wanted = max(LEAST_ANSWER, min(wanted, most))
+        self.check(model, prompt, wanted, choices=choices)
+        return wanted
+
     def demand(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> int:
         """Return the most bytes that rows of a model take beside all weights; ``rows`` are their tokens."""
         footprint = self._accounts[model].footprint
@@ -186,4 +237,4 @@ class Admission:
 
     def spare(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> int:
         """Return what these rows leave for what can be given back at any time, such as the prompt cache."""
-        return self.total - self._held - self.demand(model, rows, prefixes)
+        return self.total - self._weights(self._loaded | {model}) - self.demand(model, rows, prefixes)
