@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from mlxp_core.errors import ModelFolderError
+from mlxp_core.errors import ModelFolderError, SettingsError
 from mlxp_core.loading.kv_config import kv_scheme
-from mlxp_core.types import KVScheme, KVStorage
+from mlxp_core.types import EngineSettings, KVScheme, KVStorage
 
 
 @pytest.fixture
@@ -22,20 +22,20 @@ def entry(layer, bits=4, group=64):
 
 def test_off_and_uniform_read_no_file(write):
     folder = write("rubbish")
-    assert kv_scheme(folder, "off") == KVScheme()
-    assert kv_scheme(folder, "8") == KVScheme(mode="8", uniform=KVStorage(8, 64))
-    assert kv_scheme(folder, "4") == KVScheme(mode="4", uniform=KVStorage(4, 64))
+    assert kv_scheme(folder, EngineSettings(kv_quant="off")) == KVScheme()
+    assert kv_scheme(folder, EngineSettings(kv_quant="8")) == KVScheme(mode="8", uniform=KVStorage(8, 64))
+    assert kv_scheme(folder, EngineSettings(kv_quant="4")) == KVScheme(mode="4", uniform=KVStorage(4, 64))
 
 
 def test_without_a_file_nothing_is_quantized(tmp_path):
-    scheme = kv_scheme(tmp_path, "config")
+    scheme = kv_scheme(tmp_path, EngineSettings(kv_quant="config"))
     assert scheme.plain
     assert scheme.mode == "config"
 
 
 def test_a_file_lists_layers_exactly(write):
     folder = write([entry(7), {**entry(2, 8, 32), "remark": "sensitive"}, {"layer_idx": 0, "bits": 8}])
-    scheme = kv_scheme(folder, "config")
+    scheme = kv_scheme(folder, EngineSettings(kv_quant="config"))
     assert scheme.layers == {7: KVStorage(4, 64), 2: KVStorage(8, 32), 0: KVStorage(8, 64)}
     assert scheme.uniform is None
     assert not scheme.plain
@@ -57,5 +57,11 @@ def test_a_file_lists_layers_exactly(write):
 def test_a_file_that_is_wrong_is_refused_by_place(write, content, said):
     folder = write(content)
     with pytest.raises(ModelFolderError, match=said) as refused:
-        kv_scheme(folder, "config")
+        kv_scheme(folder, EngineSettings(kv_quant="config"))
     assert f"{folder.name}/kv_config.json" in refused.value.message
+
+
+def test_ends_go_with_bits_for_all_layers(tmp_path):
+    assert kv_scheme(tmp_path, EngineSettings(kv_quant="4", kv_plain_ends=2)).ends == 2
+    with pytest.raises(SettingsError, match="kv_plain_ends.*not -1"):
+        kv_scheme(tmp_path, EngineSettings(kv_quant="4", kv_plain_ends=-1))

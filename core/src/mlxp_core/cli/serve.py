@@ -73,7 +73,7 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
             used=frontend.tokenizer.used,
             spell=lambda token: frontend.tokenizer.decode([token]),
             dtype=running.dtype,
-            kv=kv_scheme(path, running.kv_quant),
+            kv=kv_scheme(path, running),
             progress=told,
         )
         engine = Engine({name: plan}, running, registry.sampler_stages, on_record=keeper(registry.observers))

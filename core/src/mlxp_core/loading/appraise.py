@@ -81,7 +81,7 @@ def _fit(
     folder: ModelFolder, family: ModelFamily, config: FamilyConfig, eyes: Eyes | None, place: Place
 ) -> FitReport:
     settings = place.settings
-    scheme = kv_scheme(folder.path, settings.kv_quant)
+    scheme = kv_scheme(folder.path, settings)
     told = fit(
         folder.name,
         lambda machine: weigh(folder, family, config, machine, dtype=settings.dtype, kv=scheme, eyes=eyes),

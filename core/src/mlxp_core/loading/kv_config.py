@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from mlxp_core.errors import ModelFolderError
+from mlxp_core.errors import ModelFolderError, SettingsError
 from mlxp_core.loading.files import read_bytes, where
-from mlxp_core.types import KVMode, KVScheme, KVStorage
+from mlxp_core.types import EngineSettings, KVScheme, KVStorage
 
 FILE = "kv_config.json"
 BITS = (2, 3, 4, 5, 6, 8)
@@ -26,23 +26,27 @@ class _Entry(Struct, frozen=True):
     group_size: int = UNIFORM_GROUP
 
 
-def kv_scheme(folder: Path, mode: KVMode) -> KVScheme:
-    """Return what a setting means for a model.
+def kv_scheme(folder: Path, settings: EngineSettings) -> KVScheme:
+    """Return what the settings mean for a model.
 
     Args:
         folder: the model's; under ``config``, its kv_config.json is read, and without one nothing is quantized.
-        mode: the setting.
+        settings: of which ``kv_quant`` and ``kv_plain_ends`` count.
 
     Raises:
         ModelFolderError: the file is damaged, or asks for what MLX does not have.
+        SettingsError: fewer than no layers are to be plain.
     """
+    mode, ends = settings.kv_quant, settings.kv_plain_ends
+    if ends < 0:
+        raise SettingsError(f"kv_plain_ends is a number of layers, so 0 or more, not {ends}")
     match mode:
         case "off":
             return KVScheme()
         case "config":
             return KVScheme(mode=mode, layers=_listed(folder / FILE))
         case "4" | "8":
-            return KVScheme(mode=mode, uniform=KVStorage(int(mode), UNIFORM_GROUP))
+            return KVScheme(mode=mode, uniform=KVStorage(int(mode), UNIFORM_GROUP), ends=ends)
 
 
 def _listed(path: Path) -> dict[int, KVStorage]:

@@ -57,6 +57,6 @@ def _halves(path: Path, registry: Registry, settings: EngineSettings) -> tuple[F
         used=frontend.tokenizer.used,
         spell=lambda token: frontend.tokenizer.decode([token]),
         dtype=settings.dtype,
-        kv=kv_scheme(path, settings.kv_quant),
+        kv=kv_scheme(path, settings),
     )
     return frontend, plan

@@ -50,6 +50,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         prompt_cache_disk_bytes: most bytes in that folder.
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
         kv_quant: bits of keys and values: ``config`` = as the model's kv_config.json says, plain without one.
+        kv_plain_ends: with bits for all layers, so many attention layers at either end are kept plain.
     """
 
     batch: int = 8
@@ -60,6 +61,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     prompt_cache_disk_bytes: int = 16 * 2**30
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     kv_quant: KVMode = "config"
+    kv_plain_ends: int = 0
 
 
 class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
