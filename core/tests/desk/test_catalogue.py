@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlxp_core.desk.catalogue import check_adapters, choose
+from mlxp_core.desk.catalogue import adapters_of, choose, mounts_of
 from mlxp_core.errors import BadRequest, Unavailable, UnknownModel
 from mlxp_core.types import AdapterInfo, Catalogue, ModelInfo
 
@@ -36,8 +36,43 @@ def test_no_model_at_all_is_said():
         choose(Catalogue(), "a")
 
 
-def test_an_adapter_that_is_not_mounted_is_refused_by_name():
-    mounted = Catalogue(models=(info("a"),), adapters=(AdapterInfo(id="x", path=Path("x")),))
-    check_adapters(mounted, ("x",))
-    with pytest.raises(BadRequest, match="'y'; mounted: x"):
-        check_adapters(mounted, ("x", "y"))
+def adapter(name, model="a"):
+    return AdapterInfo(id=name, path=Path(name), model=model, key=f"{name}@1")
+
+
+MOUNTED = Catalogue(models=(info("a"), info("b")), adapters=(adapter("x"), adapter("y"), adapter("z", "b")))
+
+
+def named(wanted, usual=(), model="a"):
+    return [each.id for each in adapters_of(MOUNTED, wanted, usual, info(model))]
+
+
+def test_adapters_are_those_that_are_named_in_their_order():
+    assert named(("y", "x")) == ["y", "x"]
+    assert named((), usual=("x",)) == []
+
+
+def test_a_request_that_names_none_takes_the_usual_ones_of_its_model():
+    assert named(None) == []
+    assert named(None, usual=("x", "z")) == ["x"]
+    assert named(None, usual=("x", "z"), model="b") == ["z"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (("x", "w"), "unknown adapter 'w'; mounted: x, y, z"),
+        (("x", "y", "x"), "'x' is named twice"),
+        (("z",), "'z' is mounted on b, not on a"),
+    ],
+)
+def test_adapters_that_cannot_be_meant_are_refused_by_name(wanted, told):
+    with pytest.raises(BadRequest, match=told) as refused:
+        named(wanted)
+    assert refused.value.param == "adapter"
+
+
+def test_an_adapter_that_went_while_a_request_was_prepared_is_not_taken_for_another():
+    assert mounts_of(MOUNTED, ("y", "x")) == ("y@1", "x@1")
+    with pytest.raises(BadRequest, match="'w' was unmounted"):
+        mounts_of(MOUNTED, ("x", "w"))

@@ -10,7 +10,7 @@ import rich_click as click
 from msgspec.inspect import BoolType, FloatType, IntType, LiteralType, NoneType, Type, UnionType, VarTupleType
 from msgspec.structs import FieldInfo
 
-from mlxp_core.types import EngineSettings, GenerationSettings, PluginSettings, ServerSettings
+from mlxp_core.types import AdapterSettings, EngineSettings, GenerationSettings, PluginSettings, ServerSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,11 +18,19 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "server": ServerSettings,
     "engine": EngineSettings,
     "generation": GenerationSettings,
+    "adapters": AdapterSettings,
     "plugins": PluginSettings,
 }
 
 NO_FLAG = frozenset({("generation", "model")})
 """Settings that the command line takes in another way."""
+
+FLAGS: Mapping[tuple[str, str], str] = {
+    ("generation", "adapters"): "default-adapter",
+    ("adapters", "mount"): "adapter",
+    ("adapters", "roots"): "adapter-root",
+}
+"""Flags that are not called like their setting, as they stand there without its section."""
 
 ENTRY = re.compile(r"^ {4}(\w+(?:, \w+)*): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
@@ -47,11 +55,12 @@ def said(given: Mapping[str, object]) -> dict[str, dict[str, object]]:
 
 
 def _option(section: str, field: FieldInfo, text: str) -> Callable[[F], F]:
-    flag = f"--{field.name.replace('_', '-')}"
+    name = FLAGS.get((section, field.name), field.name.replace("_", "-"))
+    flag = f"--{name}"
     told: dict[str, Any] = {"default": None, "help": _help(text, field)}
     match _bare(msgspec.inspect.type_info(field.type)):
         case BoolType():
-            flag = f"{flag}/--no-{field.name.replace('_', '-')}"
+            flag = f"{flag}/--no-{name}"
         case IntType():
             told["type"] = int
         case FloatType():

@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import os
 import socket
 import sys
 import time
@@ -49,7 +50,7 @@ def serve(model: str | None, config: str | None, verbose: bool, **given: object)
 
 
 def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
-    from mlxp_core.desk import Desk, keeper  # `mlxp --help` needs none of this
+    from mlxp_core.desk import Desk, keeper, own_root  # `mlxp --help` needs none of this
     from mlxp_core.engine import Engine, LoadPlan  # as above
     from mlxp_core.loading import choose_family, load_frontend, open_folder  # as above
     from mlxp_core.loading.kv_config import kv_scheme  # as above
@@ -77,7 +78,8 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
             progress=told,
         )
         engine = Engine({name: plan}, running, registry.sampler_stages, on_record=keeper(registry.observers))
-        desk = Desk(engine, {name: frontend}, registry, setup.settings)
+        roots = (own_root(os.environ, Path.home()),)
+        desk = Desk(engine, {name: frontend}, registry, setup.settings, adapter_roots=roots)
 
         def loaded(stats: EngineStats) -> None:
             shown.close()

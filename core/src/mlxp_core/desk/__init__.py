@@ -1,5 +1,6 @@
 """Where a request becomes a ticket."""
 
+from mlxp_core.desk.adapter_names import own_root
 from mlxp_core.desk.desk import Desk
 from mlxp_core.desk.faces import EngineFace, FrontendFace, ObserversFace, RegistryFace
 from mlxp_core.desk.journal import keeper
@@ -14,4 +15,5 @@ __all__ = [
     "RegistryFace",
     "Ticket",
     "keeper",
+    "own_root",
 ]

@@ -1,7 +1,9 @@
-"""The models on offer, and which of them a request means."""
+"""The models and adapters on offer, and which of them a request means."""
+
+from collections.abc import Sequence
 
 from mlxp_core.errors import BadRequest, Unavailable, UnknownModel
-from mlxp_core.types import Catalogue, ModelInfo
+from mlxp_core.types import AdapterInfo, Catalogue, ModelInfo
 
 
 def choose(catalogue: Catalogue, name: str) -> ModelInfo:
@@ -27,14 +29,49 @@ def choose(catalogue: Catalogue, name: str) -> ModelInfo:
     raise UnknownModel(f"no model {name!r} is on offer; there are: {offered}", param="model")
 
 
-def check_adapters(catalogue: Catalogue, wanted: tuple[str, ...]) -> None:
-    """Refuse adapters that are not mounted.
+def adapters_of(
+    catalogue: Catalogue, wanted: Sequence[str] | None, usual: Sequence[str], model: ModelInfo
+) -> tuple[AdapterInfo, ...]:
+    """Return the adapters that a request means.
+
+    Args:
+        catalogue: what is on offer.
+        wanted: ids that the request names; ``None`` = it says nothing.
+        usual: ids for requests that say nothing; those on other models do not count.
+        model: the model that will answer.
 
     Raises:
-        BadRequest: names the adapter and those that are mounted.
+        BadRequest: one is not mounted, is mounted on another model, or is named twice.
     """
-    mounted = [adapter.id for adapter in catalogue.adapters]
-    for name in wanted:
+    mounted = {adapter.id: adapter for adapter in catalogue.adapters}
+    names = usual if wanted is None else wanted
+    for name in names:
         if name not in mounted:
             there = ", ".join(mounted) or "none"
-            raise BadRequest(f"unknown adapter {name!r}; mounted: {there}", param="adapters")
+            raise BadRequest(f"unknown adapter {name!r}; mounted: {there}", param="adapter")
+        if names.count(name) > 1:
+            raise BadRequest(f"adapter {name!r} is named twice; name it once", param="adapter")
+    found = tuple(mounted[name] for name in names)
+    if wanted is None:
+        return tuple(adapter for adapter in found if adapter.model == model.id)
+    for adapter in found:
+        if adapter.model != model.id:
+            raise BadRequest(
+                f"adapter {adapter.id!r} is mounted on {adapter.model}, not on {model.id}", param="adapter"
+            )
+    return found
+
+
+def mounts_of(catalogue: Catalogue, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the keys of the mounts that ids mean at this moment.
+
+    Raises:
+        BadRequest: one has been unmounted since the request came.
+    """
+    mounted = {adapter.id: adapter.key for adapter in catalogue.adapters}
+    for name in names:
+        if name not in mounted:
+            raise BadRequest(
+                f"adapter {name!r} was unmounted while the request was prepared", param="adapter"
+            )
+    return tuple(mounted[name] for name in names)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from mlxp_core import __version__
 from mlxp_core.contracts import PluginReport, ProtocolReport, Services, Settings, ToolFormat
 from mlxp_core.desk import capabilities, catalogue, defaults, embedding, preparing
+from mlxp_core.desk.adapters import Adapters
 from mlxp_core.desk.embedding import Embedding
 from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
 from mlxp_core.desk.fetch import Fetcher, P
@@ -26,6 +27,8 @@ from mlxp_core.desk.ticket import Ticket
 from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
 from mlxp_core.loading import appraise
 from mlxp_core.types import (
+    AdapterInfo,
+    AdapterSettings,
     Answer,
     Appraisal,
     Catalogue,
@@ -35,14 +38,17 @@ from mlxp_core.types import (
     EmbedRequest,
     EngineSettings,
     EngineStats,
+    FindAdapters,
     GenerateRequest,
     GenerationSettings,
     ModelInfo,
+    MountRequest,
     Question,
     RenderRequest,
     RunningRequest,
     ServerSettings,
     TokenizeRequest,
+    UnmountRequest,
 )
 
 A = TypeVar("A", bound=Answer)
@@ -63,6 +69,7 @@ class Desk(Services):
         settings: Settings,
         *,
         aliases: Mapping[str, str] | None = None,
+        adapter_roots: Sequence[Path] = (),
         draw_seed: Callable[[], int] = lambda: secrets.randbits(32),
         fetcher: Fetcher | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -76,10 +83,14 @@ class Desk(Services):
             registry: what the plugins brought.
             settings: all of them.
             aliases: further names of models.
+            adapter_roots: folders that adapters may be mounted from, besides those of the settings.
             draw_seed: where seeds come from when a request has none.
             fetcher: gets images by URL; absent = one for the hosts that the settings allow.
             clock: seconds that only grow.
             now: seconds since 1970.
+
+        Raises:
+            BadAdapter: an adapter of the settings is missing, damaged, or of a kind we do not have.
         """
         self.settings = settings
         self.version = __version__
@@ -89,6 +100,9 @@ class Desk(Services):
         self._registry = registry
         self._catalogue = Catalogue(
             models=tuple(frontend.info for frontend in frontends.values()), aliases=dict(aliases or {})
+        )
+        self._adapters = Adapters(
+            engine, settings.section(AdapterSettings), roots=adapter_roots, changed=self._offer
         )
         self._draw_seed = draw_seed
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
@@ -102,6 +116,9 @@ class Desk(Services):
     def catalogue(self) -> Catalogue:
         """Return the models and adapters on offer now."""
         return self._catalogue
+
+    def _offer(self, adapters: tuple[AdapterInfo, ...]) -> None:
+        self._catalogue = replace(self._catalogue, adapters=adapters)
 
     def stats(self) -> EngineStats:
         """Return the engine's last snapshot; ``stopping`` as soon as no more requests are taken."""
@@ -135,7 +152,8 @@ class Desk(Services):
         """
         self._check_open(request.id)
         model = catalogue.choose(self._catalogue, request.model)
-        catalogue.check_adapters(self._catalogue, request.adapters)
+        named = catalogue.adapters_of(self._catalogue, request.adapters, self._generation.adapters, model)
+        request = replace(request, adapters=tuple(each.id for each in named))
         shape = capabilities.check(request, model, self._registry, self._tool_format(model.family))
         request = defaults.fill(
             replace(request, output=shape), settings=self._generation, model=model, seed=self._draw_seed()
@@ -179,6 +197,8 @@ class Desk(Services):
                 given = await self._on_worker(lambda: answer_text(asked, self._frontends[model.id]))
             case EmbedRequest():
                 given = await self._embed(question, model, protocol)
+            case MountRequest() | UnmountRequest() | FindAdapters() as about:
+                given = await self._adapters.answer(about, model, self._on_worker)
             case _:
                 raise TypeError(f"nobody answers a {type(question).__name__}")
         return cast("A", given)  # the type that the question names, though no checker can follow that
@@ -201,7 +221,7 @@ class Desk(Services):
 
     def start(self, post: Callable[[Callable[[], None]], object]) -> None:
         """Start the engine; ``post`` runs a function on the event-loop thread."""
-        self._engine.start(post)
+        self._engine.start(post, self._adapters.beginning(self._catalogue.models))
 
     def stop(self) -> None:
         """Stop the engine and the worker threads, ending what still runs. Blocks; may be called from any thread."""
@@ -257,15 +277,20 @@ class Desk(Services):
             self._house.leave(question.id)
 
     def _submit(self, request: GenerateRequest, prepared: list[Prepared], protocol: str) -> Ticket:
+        model = prepared[0].request.model
+        # Once more: adapters may have gone while the request was prepared.
+        mounts = catalogue.mounts_of(self._catalogue, request.adapters or ())
         ticket = Ticket(
             request.id,
             len(prepared) * request.choices,
             leave=lambda: self._engine.cancel(request.id),
             close=lambda: self._house.leave(request.id),
         )
-        self._house.enter(request.id, ticket, model=prepared[0].request.model, protocol=protocol)
+        self._house.enter(request.id, ticket, model=model, protocol=protocol)
         try:
-            self._engine.submit(preparing.orders(prepared, protocol=protocol, sink=ticket.take))
+            self._engine.submit(
+                preparing.orders(prepared, protocol=protocol, sink=ticket.take, mounts=mounts)
+            )
         except MlxpError:
             self._house.leave(request.id)
             raise

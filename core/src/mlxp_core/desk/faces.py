@@ -13,7 +13,7 @@ from mlxp_core.contracts import (
     WireProtocol,
 )
 from mlxp_core.desk.capabilities import Offer
-from mlxp_core.engine import Order
+from mlxp_core.engine import Mount, Order, Unmount
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
 from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, Pooling, RequestRecord
@@ -22,8 +22,8 @@ from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, Pooling, Re
 class EngineFace(Protocol):
     """The engine, as others see it."""
 
-    def start(self, post: Callable[[Callable[[], None]], object]) -> None:
-        """Start; ``post`` runs a function on the event-loop thread."""
+    def start(self, post: Callable[[Callable[[], None]], object], mounts: Sequence[Mount] = ()) -> None:
+        """Start; ``post`` runs a function on the event-loop thread, ``mounts`` come before anything is answered."""
         ...
 
     def submit(self, orders: Sequence[Order]) -> None:
@@ -32,6 +32,14 @@ class EngineFace(Protocol):
 
     def cancel(self, request_id: str) -> bool:
         """End a request early; false when it is not there."""
+        ...
+
+    def mount(self, message: Mount) -> None:
+        """Mount an adapter, and call its ``reply`` on the event-loop thread; raises ``Unavailable``."""
+        ...
+
+    def unmount(self, message: Unmount) -> None:
+        """Let go of an adapter once no order takes it."""
         ...
 
     def stop(self, grace_s: float) -> None:

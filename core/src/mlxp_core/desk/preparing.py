@@ -84,7 +84,11 @@ def _prepare_one(
 
 
 def orders(
-    prepared: Sequence[Prepared], *, protocol: str, sink: Callable[[list[Event]], object]
+    prepared: Sequence[Prepared],
+    *,
+    protocol: str,
+    sink: Callable[[list[Event]], object],
+    mounts: tuple[str, ...] = (),
 ) -> list[Order]:
     """Return an order for each choice of each prompt.
 
@@ -92,6 +96,7 @@ def orders(
         prepared: all prompts of a request.
         protocol: which API surface asks; for the record.
         sink: takes the events of all choices.
+        mounts: keys of the adapters that all of them take.
     """
     return [
         Order(
@@ -104,6 +109,7 @@ def orders(
             protocol=protocol,
             constraint=constraint,
             echo=one.echo,
+            adapters=mounts,
         )
         for one in prepared
         for choice, (reader, constraint) in enumerate(one.choices, one.first)

@@ -185,7 +185,7 @@ class Sequence:
             timing=self._timing,
             reason=reason,
             seed=self.sampling.seed or 0,
-            adapters=self.order.request.adapters,
+            adapters=self.order.request.adapters or (),
             error=error,
             choice=self.order.choice,
             reuse=self.reuse,

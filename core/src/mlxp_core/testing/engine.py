@@ -5,42 +5,19 @@ that scripts advance with the event loop, one piece a turn, always in the same o
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
-from typing import Final
 
 from msgspec.structs import replace
 
-from mlxp_core.engine import Order
-from mlxp_core.errors import Busy, MlxpError, Unavailable
-from mlxp_core.testing.vectors import sketch_vector
+from mlxp_core.adapters import Fitted
+from mlxp_core.engine import Mount, Order, Unmount
+from mlxp_core.errors import Busy, Unavailable
+from mlxp_core.testing.play import HOLD, Pause, Piece, Play
 from mlxp_core.types import (
-    CallBroken,
-    CallDone,
-    CallStarted,
     EngineStats,
-    Event,
-    Failed,
-    Finished,
-    Prefilled,
-    Reason,
     RequestRecord,
-    Started,
-    Timing,
-    Usage,
 )
 
-
-class Pause(Enum):
-    """What a script may hold besides events, tokens and errors."""
-
-    HOLD = "hold"
-
-
-HOLD: Final = Pause.HOLD
-"""Wait here until ``ScriptedEngine.release``."""
-
-Piece = Event | int | MlxpError | Pause
-"""An event to say, a token for the order's reader, an error to fail with, or ``HOLD``."""
+__all__ = ["HOLD", "Pause", "Piece", "ScriptedEngine"]
 
 
 class ScriptedEngine:
@@ -53,6 +30,7 @@ class ScriptedEngine:
     Attributes:
         orders: all that were ever submitted.
         cancelled: request ids that were cancelled while they ran.
+        mounted: keys of the adapters that are mounted now.
     """
 
     def __init__(
@@ -76,15 +54,18 @@ class ScriptedEngine:
         self._places = places
         self._on_record = on_record
         self._post: Callable[[Callable[[], None]], object] | None = None
-        self._plays: list[_Play] = []
+        self._plays: list[Play] = []
         self._turn_posted = False
         self._stats = EngineStats(state="loading" if loading else "ready")
         self.orders: list[Order] = []
         self.cancelled: list[str] = []
+        self.mounted: list[str] = []
 
-    def start(self, post: Callable[[Callable[[], None]], object]) -> None:
-        """Begin; ``post`` runs a call on the event-loop thread."""
+    def start(self, post: Callable[[Callable[[], None]], object], mounts: Sequence[Mount] = ()) -> None:
+        """Begin; ``post`` runs a call on the event-loop thread. All ``mounts`` succeed."""
         self._post = post
+        for mount in mounts:
+            self.mount(mount)
 
     def wait_ready(self, timeout_s: float | None = None) -> bool:
         """Say at once whether loading is over, however long one would wait; raises if the engine is lost."""
@@ -101,7 +82,7 @@ class ScriptedEngine:
                 f"all {self._places} places are taken; try again in 1 s", headers=(("Retry-After", "1"),)
             )
         self.orders += orders
-        self._plays += [_Play(order, self._script(order)) for order in orders]
+        self._plays += [Play(order, self._script(order)) for order in orders]
         self._go_on()
 
     def cancel(self, request_id: str) -> bool:
@@ -113,6 +94,22 @@ class ScriptedEngine:
             self.cancelled.append(request_id)
             self._go_on()
         return bool(plays)
+
+    def mount(self, message: Mount) -> None:
+        """Say that an adapter is mounted, in a turn of its own."""
+        if self._post is None or self._stats.state in {"stopping", "lost"}:
+            raise Unavailable(f"the engine mounts nothing; its state is {self._stats.state!r}")
+
+        def reply() -> None:
+            message.reply(fitted)
+
+        fitted = Fitted(len(message.folder.terms), (), message.folder.file.stat().st_size)
+        self.mounted.append(message.key)
+        self._post(reply)
+
+    def unmount(self, message: Unmount) -> None:
+        """Forget an adapter."""
+        self.mounted.remove(message.key)
 
     def stop(self, grace_s: float) -> None:
         """Take nothing new; without grace, cancel what runs. Does not wait for the turns to come."""
@@ -159,7 +156,7 @@ class ScriptedEngine:
             self._turn_posted = True
             self._post(self._turn)
 
-    def _can_move(self, play: "_Play") -> bool:
+    def _can_move(self, play: "Play") -> bool:
         return play.cut is not None or not (play.holding or self._stats.state == "loading")
 
     def _turn(self) -> None:
@@ -188,113 +185,3 @@ class ScriptedEngine:
             cancelled=stats.cancelled + cancelled,
             finished=stats.finished + (not failed and not cancelled),
         )
-
-
-class _Play:
-    """One order's script, and how far it is."""
-
-    def __init__(self, order: Order, script: Iterable[Piece]) -> None:
-        self.order = order
-        self.holding = False
-        self.cut: MlxpError | Reason | None = None
-        self.record: RequestRecord | None = None
-        heard = None if order.pool is None else MlxpError | Pause
-        self._pieces = (piece for piece in script if heard is None or isinstance(piece, heard))
-        self._started = False
-        self._fed = 0
-        self._open_call: int | None = None
-
-    def next_events(self) -> list[Event]:
-        """Play one piece and return what is to be said."""
-        if self.cut is not None:
-            return self._end_early(self.cut)
-        match next(self._pieces, None):
-            case None:
-                return self._begin() + self._run_out()
-            case Pause.HOLD:
-                self.holding = True
-                return []
-            case MlxpError() as fault:
-                return self._end_early(fault)
-            case int(token):
-                return self._begin() + self._feed(token)
-            case event:
-                return self._say(event)
-
-    def _begin(self) -> list[Event]:
-        """Say what comes before the first token, if nothing was said yet."""
-        if self._started:
-            return []
-        total = len(self.order.prompt.tokens)
-        choice = self.order.choice
-        return [*self._say(Started("", "")), Prefilled(total, total, choice=choice)]
-
-    def _say(self, event: Event) -> list[Event]:
-        choice = self.order.choice
-        match event:
-            case Started():
-                self._started = True
-                request = self.order.request
-                return [Started(request.id, request.model, self._seed, choice, self.order.echo)]
-            case CallStarted(index):
-                self._open_call = index
-            case CallDone() | CallBroken():
-                self._open_call = None
-            case Finished(reason, usage):
-                self._remember(reason, usage)
-            case Failed(_, message):
-                self._remember("failed", self._usage(), message)
-        return [replace(event, choice=choice)]
-
-    def _feed(self, token: int) -> list[Event]:
-        reader = self.order.reader
-        said = reader.feed(token)
-        self._fed += 1
-        if reader.end is not None:
-            return said + self._finish(reader.end.reason, reader.end.stop)
-        if self._fed >= (self.order.request.max_tokens or 1):
-            return said + self._end_early("length")
-        return said
-
-    def _run_out(self) -> list[Event]:
-        """End at the end of the script."""
-        if self.order.pool is not None:
-            self.order.pool.keep(sketch_vector(self.order.prompt.tokens))
-        return self._end_early("length" if self.order.pool is None else "stop")
-
-    def _end_early(self, cut: MlxpError | Reason) -> list[Event]:
-        match cut:
-            case MlxpError() as fault:
-                return self._say(Failed(fault.code, fault.message, fault.status))
-            case reason if self._fed:
-                said, end = self.order.reader.finish(reason)
-                return said + self._finish(end.reason, end.stop)
-            case reason:
-                broken = [] if self._open_call is None else self._say(CallBroken(self._open_call, "", "cut"))
-                return broken + self._finish(reason, None)
-
-    def _finish(self, reason: Reason, stop: str | None) -> list[Event]:
-        warnings = tuple(self.order.reader.warnings) if self._fed else ()
-        return self._say(Finished(reason, self._usage(), Timing(), stop, warnings))
-
-    def _usage(self) -> Usage:
-        prompt = len(self.order.prompt.tokens) if self._started else 0
-        thinking = self.order.reader.thinking_tokens if self._fed else 0
-        return Usage(prompt=prompt, completion=self._fed, thinking=thinking)
-
-    def _remember(self, reason: str, usage: Usage, error: str | None = None) -> None:
-        self.record = RequestRecord(
-            request_id=self.order.request.id,
-            protocol=self.order.protocol,
-            model=self.order.model,
-            usage=usage,
-            timing=Timing(),
-            reason=reason,
-            seed=self._seed,
-            error=error,
-            choice=self.order.choice,
-        )
-
-    @property
-    def _seed(self) -> int:
-        return (self.order.request.sampling.seed or 0) + self.order.choice

@@ -86,7 +86,7 @@ class GenerateRequest(Struct, frozen=True, kw_only=True):
         thinking: on, off, or the template's own default.
         max_tokens: of the answer, thinking included.
         stop: strings that end the visible answer; never searched inside thinking or calls.
-        adapters: ids of mounted adapters, applied in this order.
+        adapters: ids of mounted adapters, whose terms are added up; ``None`` = what the deployment says.
         top_scores: ``None`` for no log-probabilities, else how many alternatives to report per token (0..20).
         choices: how many independent answers to each prompt, 1..8; choice ``i`` uses ``seed + i``.
         further_prompts: more prompts after ``prompt``; prompts times choices are at most 64.
@@ -104,7 +104,7 @@ class GenerateRequest(Struct, frozen=True, kw_only=True):
     output: OutputShape = OutputShape()
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
-    adapters: tuple[str, ...] = ()
+    adapters: tuple[str, ...] | None = None
     top_scores: int | None = None
     choices: int = 1
     further_prompts: tuple[PromptSource, ...] = ()

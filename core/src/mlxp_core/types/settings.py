@@ -71,6 +71,7 @@ class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
         model: reference of the model to serve (a folder, a name a plugin resolves).
         max_tokens: length of an answer when the request does not say.
         thinking: on, off, or the template's own default.
+        adapters: ids of mounted adapters for requests that name none.
     """
 
     model: str | None = None
@@ -80,6 +81,7 @@ class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     top_k: int | None = None
     min_p: float | None = None
     thinking: bool | None = None
+    adapters: tuple[str, ...] = ()
 
 
 class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

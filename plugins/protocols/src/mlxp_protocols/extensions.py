@@ -12,17 +12,22 @@ _SWITCH = "enable_thinking"
 _NULL = Raw(b"null")
 
 
-def adapters(spec: str | None) -> tuple[str, ...]:
-    """Return the ids in ``a+b`` or ``a,b``; ``none`` and nothing are no adapter.
+def adapters(spec: str | None) -> tuple[str, ...] | None:
+    """Return the ids in ``a+b`` or ``a,b``; ``none`` and an empty text are no adapter, null is not said.
 
     Raises:
-        BadRequest: a name is empty.
+        BadRequest: a name is empty, or named twice.
     """
-    if spec is None or spec.strip() in {"", "none"}:
+    if spec is None:
+        return None
+    if spec.strip().lower() in {"", "none"}:
         return ()
     names = tuple(name.strip() for name in spec.replace("+", ",").split(","))
     if not all(names):
         raise BadRequest(f'adapter: {spec!r} holds an empty name; send "a", "a+b" or "none"', param="adapter")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadRequest(f"adapter: {spec!r} names {twice!r} twice; name it once", param="adapter")
     return names
 
 

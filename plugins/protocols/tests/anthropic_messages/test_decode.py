@@ -24,7 +24,7 @@ def test_nothing_said_is_left_to_the_desk(decode):
     request = decoded.request
     assert request.sampling == Sampling()
     assert (request.model, request.thinking, request.output) == ("", None, OutputShape())
-    assert (request.stop, request.adapters, request.template_args, request.tools) == ((), (), {}, ())
+    assert (request.stop, request.adapters, request.template_args, request.tools) == ((), None, {}, ())
     assert decoded.warnings == ()
 
 

@@ -20,7 +20,7 @@ def test_nothing_said_is_left_to_the_desk(decode):
     assert request.sampling == Sampling()
     assert request.model == ""
     assert (request.thinking, request.max_tokens, request.top_scores) == (None, None, None)
-    assert (request.stop, request.adapters, request.template_args) == ((), (), {})
+    assert (request.stop, request.adapters, request.template_args) == ((), None, {})
 
 
 def test_sampling_is_passed_on(decode):
@@ -152,7 +152,7 @@ def test_other_template_arguments_are_passed_on(decode):
 
 @pytest.mark.parametrize(
     ("spec", "ids"),
-    [("a", ("a",)), ("a+b", ("a", "b")), ("a, b", ("a", "b")), ("none", ()), ("", ()), (None, ())],
+    [("a", ("a",)), ("a+b", ("a", "b")), ("a, b", ("a", "b")), ("none", ()), ("None", ()), ("", ()), (None, None)],
 )
 def test_adapters_are_named_in_one_string(decode, spec, ids):
     assert decode(adapter=spec).request.adapters == ids

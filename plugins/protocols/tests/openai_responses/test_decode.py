@@ -22,7 +22,7 @@ def test_nothing_said_is_left_to_the_desk(decode):
     request = decode().request
     assert (request.id, request.model, request.sampling) == ("resp_1", "", Sampling())
     assert (request.thinking, request.max_tokens, request.top_scores) == (None, None, None)
-    assert (request.adapters, request.template_args, request.output) == ((), {}, OutputShape())
+    assert (request.adapters, request.template_args, request.output) == (None, {}, OutputShape())
 
 
 def test_sampling_is_passed_on(decode):

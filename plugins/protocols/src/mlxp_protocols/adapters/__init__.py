@@ -1,0 +1,1 @@
+"""Adapters over HTTP: which are mounted, which could be, mounting and unmounting."""
