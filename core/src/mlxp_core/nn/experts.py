@@ -119,7 +119,12 @@ def _gathered(x: mx.array, weight: mx.array, indices: mx.array, *, ascending: bo
     kind = mx.result_type(x, weight)
     if mx.default_device().type == mx.DeviceType.cpu:  # whose gathered product knows float32 only
         x = x.astype(mx.float32)
+    # On CUDA (MLX 0.32.4, H200) the product over sorted indices is wrong by several times the values' own size,
+    # the one over the same indices called unsorted is right; so only Metal is told that they are sorted.
     found = mx.gather_mm(
-        x[..., None, None, :], weight.swapaxes(-1, -2), rhs_indices=indices, sorted_indices=ascending
+        x[..., None, None, :],
+        weight.swapaxes(-1, -2),
+        rhs_indices=indices,
+        sorted_indices=ascending and mx.metal.is_available(),
     )
     return found.squeeze(-2).astype(kind)
