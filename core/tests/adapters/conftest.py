@@ -12,7 +12,7 @@ from mlxp_core.nn import ExpertStack, GatedFeedForward, Rope, merge_heads, split
 from mlxp_core.testing.networks import load, random_parameters
 from mlxp_core.types import Need
 
-VOCABULARY, HIDDEN, INNER, HEADS, DIM = 64, 32, 96, 2, 32
+VOCABULARY, HIDDEN, INNER, HEADS, DIM = 384, 32, 96, 2, 32
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
@@ -50,7 +50,6 @@ class Small(nn.Module):
         super().__init__()
         self.embed_tokens = nn.Embedding(VOCABULARY, HIDDEN)
         self.layers = [Block(), Block()]
-        self.switch = SimpleNamespace()
         self.experts = nn.Module()
         self.experts.gate_proj = ExpertStack(2, HIDDEN, INNER)
         self.router = nn.Linear(HIDDEN, 2, bias=False)

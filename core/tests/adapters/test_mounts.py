@@ -266,7 +266,7 @@ def state(network):
         ("vision.layers.0.q_proj", ((32, 4), (4, 64)), "or for its eyes"),
         ("model.experts.gate_proj", ((32, 4), (4, 96)), "gate_proj is a stack of experts"),
         ("model.router", ((32, 4), (4, 2)), "router takes no adapters; in small these do: q_proj"),
-        ("model.embed_tokens", ((64, 4), (4, 32)), "embed_tokens takes no adapters"),
+        ("model.embed_tokens", ((384, 4), (4, 32)), "embed_tokens takes no adapters"),
     ],
 )
 def test_a_term_that_fits_nowhere_is_refused_and_nothing_is_changed(

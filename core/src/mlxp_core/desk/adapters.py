@@ -16,15 +16,17 @@ from msgspec import Struct
 
 from mlxp_core.adapters import AdapterFolder, Fitted, holds_adapter, open_adapter
 from mlxp_core.adapters.base import same_base
+from mlxp_core.contracts import Settings
 from mlxp_core.desk.adapter_names import check_id, inside, split_mounts
 from mlxp_core.desk.faces import EngineFace
 from mlxp_core.engine import Mount, Unmount
-from mlxp_core.errors import BadAdapter, Conflict, MlxpError, UnknownAdapter
+from mlxp_core.errors import BadAdapter, Conflict, MlxpError, SettingsError, UnknownAdapter
 from mlxp_core.types import (
     AdapterInfo,
     AdapterSettings,
     AdaptersFound,
     FindAdapters,
+    GenerationSettings,
     ModelInfo,
     Mounted,
     MountRequest,
@@ -59,7 +61,7 @@ class Adapters:
     def __init__(
         self,
         engine: EngineFace,
-        settings: AdapterSettings,
+        settings: Settings,
         *,
         roots: Sequence[Path],
         changed: Callable[[tuple[AdapterInfo, ...]], object],
@@ -76,14 +78,21 @@ class Adapters:
 
         Raises:
             BadAdapter: an adapter of the settings is missing or cannot be mounted.
+            SettingsError: they name adapters wrongly, or ones for requests that name none that are not among them.
         """
         self._engine = engine
         self._changed = changed
         self._new_key = new_key
         self._mounted: dict[str, AdapterInfo] = {}
         self._coming: dict[str, _Coming] = {}
-        self._first = {name: open_adapter(path) for name, path in split_mounts(settings.mount).items()}
-        given = [Path(root).expanduser().resolve() for root in settings.roots]
+        own, usual = settings.section(AdapterSettings), settings.section(GenerationSettings).adapters
+        self._first = {name: open_adapter(path) for name, path in split_mounts(own.mount).items()}
+        for name in usual:
+            if name not in self._first:
+                raise SettingsError(
+                    f"[generation] adapters: {name!r} is none of those mounted at start; add --adapter {name}=FOLDER"
+                )
+        given = [Path(root).expanduser().resolve() for root in own.roots]
         first = [folder.path for folder in self._first.values()]
         self.roots = tuple(dict.fromkeys([*(root.resolve() for root in roots), *given, *first]))
 

@@ -28,7 +28,6 @@ from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
 from mlxp_core.loading import appraise
 from mlxp_core.types import (
     AdapterInfo,
-    AdapterSettings,
     Answer,
     Appraisal,
     Catalogue,
@@ -101,9 +100,7 @@ class Desk(Services):
         self._catalogue = Catalogue(
             models=tuple(frontend.info for frontend in frontends.values()), aliases=dict(aliases or {})
         )
-        self._adapters = Adapters(
-            engine, settings.section(AdapterSettings), roots=adapter_roots, changed=self._offer
-        )
+        self._adapters = Adapters(engine, settings, roots=adapter_roots, changed=self._offer)
         self._draw_seed = draw_seed
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
         self._house = House(clock)

@@ -104,6 +104,7 @@ def _card(info: ModelInfo, catalogue: Catalogue) -> wire.ModelCard:
         family=info.family,
         capabilities=able,
         aliases=tuple(alias for alias, meant in catalogue.aliases.items() if meant == info.id),
+        adapters=tuple(adapter.id for adapter in catalogue.adapters if adapter.model == info.id),
         vocabulary=info.vocabulary,
         weight_bytes=info.weight_bytes,
         defaults=info.defaults,

@@ -31,6 +31,7 @@ class ModelCard(Struct, frozen=True, kw_only=True):
         context_window: longest sequence in tokens.
         reasoning: whether it can think; this, ``vision`` and ``tools`` stand here too because clients look for them.
         aliases: further names for it.
+        adapters: ids of the adapters that requests for it may name.
         defaults: its own sampling recommendations; null where it has none.
     """
 
@@ -45,6 +46,7 @@ class ModelCard(Struct, frozen=True, kw_only=True):
     family: str
     capabilities: Capabilities
     aliases: tuple[str, ...]
+    adapters: tuple[str, ...]
     vocabulary: int
     weight_bytes: int
     defaults: GenerationDefaults
