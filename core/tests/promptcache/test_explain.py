@@ -28,6 +28,13 @@ def test_the_first_other_token_is_named_with_its_text_and_message():
     assert "token 4 of message 2: ' blue' here, ' red' there" in found.why
 
 
+def test_a_message_without_words_comes_before_the_next_one():
+    key = tuple(range(100, 110))
+    usual = {"cached": 5, "known": True, "lost": False, "message_ends": (2, 5, 5), "spell": str}
+    told = [explain(key, shared=shared, other=1, **usual).parting.message for shared in (1, 2, 6)]
+    assert told == [0, 1, 2]
+
+
 def test_images_are_named_as_such():
     found = told(key=(1, 2, 3, 4, -7, 9), cached=4, shared=4, other=6)
     assert (found.parting.token, found.parting.text) == (None, "<image>")

@@ -36,11 +36,14 @@ from mlxp_core.promptcache import (
     prompt_key,
     weights_identity,
 )
-from mlxp_core.promptcache.pieces import Checkpoint, checkpoint
+from mlxp_core.promptcache.pieces import Held, snapshots_of, take
 from mlxp_core.types import EngineSettings, PromptCacheStats, Reuse
 
 LEAST = 16
 """Tokens of the shortest checkpoint, and between two of one prompt."""
+
+LEAD_IN = 32
+"""Most tokens that a template writes between a conversation and its answer."""
 
 RECENT = 32
 """Explanations that are kept."""
@@ -108,7 +111,7 @@ class Past:
             chunk: tokens of a prompt read at once.
         """
         self._shelf = shelf
-        self._store: Store[Checkpoint] = Store(limit_bytes)
+        self._store: Store[Held] = Store(limit_bytes)
         self._origin = origin
         self._origins: dict[str, Origin] = {}
         self._chunk = chunk
@@ -187,7 +190,7 @@ class Past:
             return
         if not self._has_room(cache.nbytes // cache.rows):
             return
-        made = checkpoint(
+        made = take(
             lambda starts: cache.freeze(row, starts).layers,
             len(key),
             cache.reached(row),
@@ -242,7 +245,9 @@ class Past:
         boundaries = sequence.order.prompt.boundaries
         if not boundaries:
             boundaries = (cached + (length - 1 - cached) // self._chunk * self._chunk,)
-        return spaced([place for place in boundaries if cached < place < length], cached)
+        elif length - boundaries[-1] > LEAD_IN:
+            boundaries = (*boundaries, length)  # nothing leads into the answer: history ends where the prompt does
+        return spaced([place for place in boundaries if place > cached], cached)
 
 
 def key_of(sequence: Sequence) -> Tokens:
@@ -266,7 +271,7 @@ def spaced(places: SequenceOf[int], after: int) -> tuple[int, ...]:
     return tuple(reversed(kept))
 
 
-def thawed(empty: BatchCache, known: Checkpoint, length: int) -> BatchCache:
+def thawed(empty: BatchCache, known: Held, length: int) -> BatchCache:
     """Return a row that holds the first ``length`` tokens of a checkpoint, which it ``reaches``."""
     reached = known.reached if length == known.length else length
-    return empty.thaw(RowSnapshot(known.snapshots(length), length, reached))
+    return empty.thaw(RowSnapshot(snapshots_of(known, length), length, reached))

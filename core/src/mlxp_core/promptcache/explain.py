@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
 from mlxp_core.promptcache.tree import Tokens
@@ -39,7 +39,7 @@ def explain(
     if other is not None and shared < len(key):
         parting = Parting(
             place=shared,
-            message=bisect_right(message_ends, shared) if message_ends else None,
+            message=_message(shared, message_ends),
             token=_token(key[shared]),
             text=_text(key[shared], spell),
             known_token=_token(other),
@@ -92,6 +92,14 @@ def _parted(parting: Parting) -> str:
         f"It parts from the closest known one at token {parting.place}{of}: {parting.text!r} here, "
         f"{parting.known_text!r} there"
     )
+
+
+def _message(place: int, ends: Sequence[int]) -> int | None:
+    """Return which message a token belongs to; one without words, which ends where the one before does, comes first."""
+    over = bisect_right(ends, place)
+    if not ends or not over:
+        return 0 if ends else None
+    return bisect_left(ends, ends[over - 1]) + 1
 
 
 def _token(token: int) -> int | None:

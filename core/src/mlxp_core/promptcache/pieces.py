@@ -1,19 +1,4 @@
-"""Rows kept in pieces, so that what many of them have in common is held once.
-
-A *checkpoint* is all it takes to go on from one place in a sequence. Layers that remember alike form a group:
-
-- Where tokens lie side by side (``Snapshot.first``), a group has a chain of pieces, each some tokens long. A checkpoint
-  further on in the same sequence, or in one that begins alike, takes over the pieces that are there and adds one with
-  the tokens that are new. So twenty checkpoints of a conversation hold its keys and values once.
-- A group that sees only the last tokens (``Snapshot.window``) drops from its chain the pieces that lie before them.
-- Layers that are whole or nothing (recurrent state) have one piece of their own for each checkpoint.
-
-A chain can also be cut shorter than its checkpoint. A checkpoint without whole layers therefore serves any beginning
-of its sequence that its windows still cover.
-
-A row that had been further on than it is (see ``BatchCache.trim``) may hold overwritten tokens at the far end of a
-window; its checkpoint serves its own place only, and nobody builds on its windows.
-"""
+"""Checkpoints made of arrays: taken from rows, and put together again."""
 
 from __future__ import annotations
 
@@ -23,20 +8,33 @@ import mlx.core as mx
 from msgspec import Struct
 
 from mlxp_core.contracts import Snapshot
+from mlxp_core.promptcache.files import Rows, Tensor
+from mlxp_core.promptcache.layout import Checkpoint, Group, Link
 
 Freeze = Callable[[Sequence[int]], tuple[Snapshot, ...]]
 """From which token on to freeze each layer -> the snapshots of a row."""
 
+_DTYPES = {
+    "F32": mx.float32,
+    "F16": mx.float16,
+    "BF16": mx.bfloat16,
+    "I64": mx.int64,
+    "I32": mx.int32,
+    "U32": mx.uint32,
+    "I16": mx.int16,
+    "U16": mx.uint16,
+    "U8": mx.uint8,
+}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+
 Layers = tuple[tuple[mx.array, ...], ...]
 
-_WASTE = 2
-"""A piece is taken over if at least one in so many of its tokens is used."""
 
-
-class Piece(Struct, frozen=True, eq=False):
-    """Tokens ``first .. stop - 1`` in some layers; or whole layers as they are at ``stop``, ``first`` being the same.
+class Piece(Struct, frozen=True, eq=False, weakref=True):
+    """A ``Span`` in memory.
 
     Attributes:
+        first, stop: its tokens.
         layers: arrays of each layer.
         nbytes: bytes of all.
     """
@@ -47,77 +45,11 @@ class Piece(Struct, frozen=True, eq=False):
     nbytes: int
 
 
-class Link(Struct, frozen=True):
-    """A piece, and where in the sequence its use ends."""
-
-    piece: Piece
-    stop: int
+Held = Checkpoint[Piece]
+"""A checkpoint in memory."""
 
 
-class Group(Struct, frozen=True):
-    """Layers that remember alike.
-
-    Attributes:
-        members: their places among all layers.
-        window: as in ``Snapshot``.
-        whole: they can only be taken as they are.
-        links: pieces in order, each beginning where the one before is left.
-    """
-
-    members: tuple[int, ...]
-    window: int | None
-    whole: bool
-    links: tuple[Link, ...]
-
-    def needs(self, length: int) -> int:
-        """Return the first token that it takes to go on from ``length``."""
-        return 0 if self.window is None else max(0, length - self.window)
-
-    def covers(self, length: int) -> bool:
-        """Say whether a row of ``length`` tokens can be made of it; it is not longer than the chain."""
-        if self.whole:
-            return self.links[-1].stop == length or not self.links[-1].piece.nbytes
-        return self.links[0].piece.first <= self.needs(length)
-
-
-class Checkpoint(Struct, frozen=True, eq=False):
-    """All it takes to go on from ``length`` tokens.
-
-    Attributes:
-        length: tokens of the row.
-        reached: the furthest the row had ever been.
-        groups: which together have every layer.
-    """
-
-    length: int
-    reached: int
-    groups: tuple[Group, ...]
-
-    @property
-    def parts(self) -> tuple[Piece, ...]:
-        """Return the pieces it holds on to."""
-        return tuple(link.piece for group in self.groups for link in group.links)
-
-    def reaches(self, length: int) -> bool:
-        """Say whether it can serve the first ``length`` of its tokens."""
-        if length == self.length:
-            return True
-        sound = self.reached == self.length or all(group.window is None for group in self.groups)
-        return sound and 0 < length < self.length and all(group.covers(length) for group in self.groups)
-
-    def snapshots(self, length: int) -> tuple[Snapshot, ...]:
-        """Return a snapshot of each layer after the first ``length`` tokens, which it ``reaches``; lazy."""
-        placed = {
-            member: snapshot
-            for group in self.groups
-            for member, snapshot in zip(group.members, _assembled(group, length), strict=True)
-        }
-        return tuple(placed[place] for place in range(len(placed)))
-
-
-def checkpoint(
-    freeze: Freeze, length: int, reached: int, bases: Sequence[tuple[Checkpoint, int]]
-) -> Checkpoint:
+def take(freeze: Freeze, length: int, reached: int, bases: Sequence[tuple[Held, int]]) -> Held:
     """Make a checkpoint of a row, taking over what is known of its beginning.
 
     Args:
@@ -130,8 +62,7 @@ def checkpoint(
     starts: dict[int, int] = {}
     for chain in chains:
         starts |= dict.fromkeys(chain.members, chain.links[-1].stop if chain.links else 0)
-    every = sum(len(chain.members) for chain in chains)
-    snapshots = freeze([starts[place] for place in range(every)])
+    snapshots = freeze([starts[place] for place in range(len(starts))])
     known = {chain.members: chain for chain in chains}
     groups = tuple(
         _grown(_group(members, snapshots, length), known.get(members), length)
@@ -140,35 +71,45 @@ def checkpoint(
     return Checkpoint(length, reached, groups)
 
 
-def _best_chain(place: int, length: int, bases: Sequence[tuple[Checkpoint, int]]) -> Group:
+def snapshots_of(held: Held, length: int) -> tuple[Snapshot, ...]:
+    """Return a snapshot of each layer after the first ``length`` tokens, which it ``reaches``; lazy."""
+    placed = {
+        member: snapshot
+        for group in held.groups
+        for member, snapshot in zip(group.members, _assembled(group, length), strict=True)
+    }
+    return tuple(placed[place] for place in range(len(placed)))
+
+
+def on_host(piece: Piece) -> list[list[Tensor]]:
+    """Return the arrays of a piece, which have been computed, as the bytes they are; without a copy."""
+    return [
+        [Tensor(_NAMES[array.dtype], array.shape, memoryview(array)) for array in arrays]  # type: ignore[arg-type]  # arrays are buffers
+        for arrays in piece.layers
+    ]
+
+
+def made_of(first: int, stop: int, rows: Rows) -> Piece:
+    """Return the piece with these arrays; copies them."""
+    layers = tuple(tuple(_array(tensor) for tensor in row) for row in rows)
+    return Piece(first, stop, layers, sum(array.nbytes for arrays in layers for array in arrays))
+
+
+def _array(tensor: Tensor) -> mx.array:
+    flat = mx.array(memoryview(tensor.data))  # type: ignore[arg-type]  # it takes any buffer
+    return mx.view(flat, _DTYPES[tensor.dtype]).reshape(tensor.shape)
+
+
+def _best_chain(place: int, length: int, bases: Sequence[tuple[Held, int]]) -> Group[Piece]:
     """Return of one group the chain that saves most tokens of a row of ``length``; perhaps none."""
     like = bases[0][0].groups[place]
-    best = Group(like.members, like.window, like.whole, ())
-    for base, shared in bases:
-        if place >= len(base.groups) or base.groups[place].members != like.members:
-            continue
-        chain = _shared_chain(base, base.groups[place], min(shared, length), length)
-        if chain and (not best.links or chain[-1].stop > best.links[-1].stop):
-            best = Group(like.members, like.window, like.whole, chain)
-    return best
-
-
-def _shared_chain(base: Checkpoint, group: Group, shared: int, length: int) -> tuple[Link, ...]:
-    """Return the links that a row of ``length``, which shares so many tokens with the base, can take over."""
-    needs = group.needs(length)
-    damaged = group.window is not None and base.reached != base.length
-    if group.whole or damaged or not group.links or group.links[0].piece.first > needs:
-        return ()
-    links: list[Link] = []
-    for link in group.links:
-        piece, stop = link.piece, min(link.stop, shared)
-        if (stop - piece.first) * _WASTE < piece.stop - piece.first:
-            break
-        if stop > needs:
-            links.append(Link(piece, stop))
-        if stop < link.stop:
-            break
-    return tuple(links)
+    best: tuple[Link[Piece], ...] = ()
+    for base, beginning in bases:
+        if place < len(base.groups) and base.groups[place].members == like.members:
+            links = base.shared(place, min(beginning, length), length)
+            if links and (not best or links[-1].stop > best[-1].stop):
+                best = links
+    return Group(like.members, like.window, like.whole, best)
 
 
 def _alike(snapshots: Sequence[Snapshot]) -> list[tuple[int, ...]]:
@@ -180,7 +121,7 @@ def _alike(snapshots: Sequence[Snapshot]) -> list[tuple[int, ...]]:
     return [tuple(places) for places in kinds.values()]
 
 
-def _group(members: tuple[int, ...], snapshots: Sequence[Snapshot], length: int) -> Group:
+def _group(members: tuple[int, ...], snapshots: Sequence[Snapshot], length: int) -> Group[Piece]:
     """Return new pieces of these layers as a group with one link."""
     own = [snapshots[member] for member in members]
     first = own[0].first
@@ -193,7 +134,7 @@ def _group(members: tuple[int, ...], snapshots: Sequence[Snapshot], length: int)
     return Group(members, own[0].window, first is None, (Link(piece, length),))
 
 
-def _grown(new: Group, known: Group | None, length: int) -> Group:
+def _grown(new: Group[Piece], known: Group[Piece] | None, length: int) -> Group[Piece]:
     """Put what was taken over in front of what is new."""
     if known is None or not known.links or new.whole:
         return new
@@ -201,27 +142,19 @@ def _grown(new: Group, known: Group | None, length: int) -> Group:
     return Group(new.members, new.window, new.whole, (*known.links, *fresh))
 
 
-def _assembled(group: Group, length: int) -> list[Snapshot]:
+def _assembled(group: Group[Piece], length: int) -> list[Snapshot]:
     if group.whole:
         (link,) = group.links
         return [_snapshot(arrays) for arrays in link.piece.layers]
-    needs = group.needs(length)
-    cuts = [
-        (link.piece, max(before, needs) - link.piece.first, min(link.stop, length) - link.piece.first)
-        for before, link in zip(_begins(group), group.links, strict=True)
-        if max(before, needs) < min(link.stop, length)
-    ]
+    cuts = group.cuts(length)
     return [
         _snapshot(
-            _joined([(piece.layers[place], start, end) for piece, start, end in cuts]), needs, group.window
+            _joined([(piece.layers[place], start, end) for piece, start, end in cuts]),
+            group.needs(length),
+            group.window,
         )
         for place in range(len(group.members))
     ]
-
-
-def _begins(group: Group) -> list[int]:
-    """Return where the use of each link begins."""
-    return [group.links[0].piece.first, *(link.stop for link in group.links[:-1])]
 
 
 def _joined(cuts: Sequence[tuple[tuple[mx.array, ...], int, int]]) -> tuple[mx.array, ...]:

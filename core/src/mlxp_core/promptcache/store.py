@@ -200,6 +200,16 @@ class Store(Generic[V]):
         if entry is not None:
             self._remove(entry)
 
+    def holds(self, part: Part) -> bool:
+        """Say whether any value holds on to a part."""
+        return part in self._held
+
+    def get(self, namespace: Namespace, key: Tokens) -> V | None:
+        """Return the value of exactly this sequence; that is no use of it."""
+        tree = self._trees.get(namespace)
+        entry = None if tree is None else tree.get(key)
+        return None if entry is None else entry.value
+
     def lost(self, namespace: Namespace, key: Tokens, lengths: Iterable[int]) -> bool:
         """Say whether a beginning of one of these lengths had a value that had to make room."""
         return any(hash((namespace, key[:length])) in self._lost for length in lengths)

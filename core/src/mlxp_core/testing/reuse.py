@@ -7,14 +7,14 @@ import mlx.core as mx
 
 from mlxp_core.contracts import LanguageModel
 from mlxp_core.kv import BatchCache, RowSnapshot
-from mlxp_core.promptcache.pieces import Checkpoint, checkpoint
+from mlxp_core.promptcache.pieces import Held, snapshots_of, take
 from mlxp_core.testing.networks import Session
 
 ROUNDS = 6
 MORE = 5
 """Tokens read after a checkpoint, to see whether it is right."""
 
-Known = tuple[tuple[int, ...], Checkpoint]
+Known = tuple[tuple[int, ...], Held]
 
 
 class ReuseLaws:
@@ -32,7 +32,7 @@ class ReuseLaws:
                 new = _next(text, tokens, dice)
                 session.read([new])
                 tokens = (*tokens, *new)
-                known.append((tokens, take(session.cache, tokens, known)))
+                known.append((tokens, take_checkpoint(session.cache, tokens, known)))
         seen = {
             (tokens[:length], place)
             for place, (tokens, held) in enumerate(known)
@@ -47,10 +47,10 @@ class ReuseLaws:
             assert off <= tolerance, f"{len(tokens)} tokens of checkpoint {place} are off by {off}"
 
 
-def take(cache: BatchCache, tokens: Sequence[int], known: Sequence[Known]) -> Checkpoint:
+def take_checkpoint(cache: BatchCache, tokens: Sequence[int], known: Sequence[Known]) -> Held:
     """Take a checkpoint of the only row, building on what is known of its beginning."""
     bases = [(held, _agreed(tokens, others)) for others, held in known]
-    return checkpoint(
+    return take(
         lambda starts: cache.freeze(0, starts).layers,
         len(tokens),
         cache.reached(0),
@@ -69,9 +69,9 @@ def _begin(
     return tokens[:length], _thawed(network, held, length)
 
 
-def _thawed(network: LanguageModel, held: Checkpoint, length: int) -> Session:
+def _thawed(network: LanguageModel, held: Held, length: int) -> Session:
     session = Session(network)
-    session.cache = session.cache.thaw(RowSnapshot(held.snapshots(length), length, length))
+    session.cache = session.cache.thaw(RowSnapshot(snapshots_of(held, length), length, length))
     return session
 
 

@@ -13,7 +13,8 @@ class Parting(Struct, frozen=True, kw_only=True):
     Attributes:
         place: number of the first token that differs, from 0.
         message: in which message that is, from 0, as the chat template was told the conversation (system messages and
-            results may have been moved together); ``None`` where there are no messages.
+            results may have been moved together, and a message without words is not told from the next one);
+            ``None`` where there are no messages.
         token: what the prompt has there; ``None`` = an image.
         text: of that token.
         known_token: what the known sequence has there.
