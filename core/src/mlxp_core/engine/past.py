@@ -246,7 +246,7 @@ class Past:
         if not boundaries:
             boundaries = (cached + (length - 1 - cached) // self._chunk * self._chunk,)
         elif length - boundaries[-1] > LEAD_IN:
-            boundaries = (*boundaries, length)  # nothing leads into the answer: history ends where the prompt does
+            boundaries = (*boundaries, length - 1)  # nothing leads into the answer: history ends where the prompt does
         return spaced([place for place in boundaries if place > cached], cached)
 
 
