@@ -63,5 +63,5 @@ def test_a_file_that_is_wrong_is_refused_by_place(write, content, said):
 
 def test_ends_go_with_bits_for_all_layers(tmp_path):
     assert kv_scheme(tmp_path, EngineSettings(kv_quant="4", kv_plain_ends=2)).ends == 2
-    with pytest.raises(SettingsError, match="kv_plain_ends.*not -1"):
+    with pytest.raises(SettingsError, match=r"kv_plain_ends.*not -1"):
         kv_scheme(tmp_path, EngineSettings(kv_quant="4", kv_plain_ends=-1))
