@@ -98,6 +98,11 @@ def test_heads_that_no_group_divides_are_refused_by_name():
         policy_for(Mixed((64, 48)), KVScheme(uniform=EIGHT), mx.float32)
 
 
+def test_a_list_for_another_network_is_refused():
+    with pytest.raises(ModelFolderError, match="lists layer 7, but the network's last layer with keys is 1"):
+        choose(KVScheme(layers={0: FOUR, 7: FOUR}), layers(64, 64))
+
+
 def test_schemes_tell_layers_apart():
     lines = [
         QuantizedPolicy(mx.float32, storages, direct=1).scheme

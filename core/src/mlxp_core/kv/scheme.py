@@ -55,9 +55,15 @@ def choose(scheme: KVScheme, layers: Sequence[AttentionLayer]) -> dict[int, KVSt
         layers: all attention layers, in order.
 
     Raises:
-        ModelFolderError: a layer's own storage does not fit its heads.
+        ModelFolderError: a layer's own storage does not fit its heads, or there is no such layer.
         SetupError: the storage for all layers does not fit the heads of one.
     """
+    last = max((layer.number for layer in layers), default=-1)
+    if beyond := [number for number in scheme.layers if number > last]:
+        raise ModelFolderError(
+            f"kv_config.json lists layer {beyond[0]}, but the network's last layer with keys is {last}; is the file "
+            "another model's? Correct it, or set kv_quant to off"
+        )
     inner = {layer.number for layer in layers[scheme.ends : len(layers) - scheme.ends]}
     chosen: dict[int, KVStorage] = {}
     for layer in layers:
