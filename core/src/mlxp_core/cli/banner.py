@@ -32,7 +32,11 @@ def banner(model: str, url: str, protocols: Mapping[str, WireProtocol], settings
 
 def address(host: str, sock: socket.socket) -> str:
     """Return the URL of a listening socket, with a host that a browser can open."""
-    port = sock.getsockname()[1]
+    return url_of(host, sock.getsockname()[1])
+
+
+def url_of(host: str, port: int) -> str:
+    """Return the URL of a server that is bound so, with a host that can be called."""
     name = "127.0.0.1" if host in EVERYWHERE else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 

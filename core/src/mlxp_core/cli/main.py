@@ -17,6 +17,7 @@ from mlxp_core.plugins import Setup
 
 COMMANDS = {
     "serve": "mlxp_core.cli.serve:serve",
+    "launch": "mlxp_core.cli.launch:launch",
     "plugins": "mlxp_core.cli.plugins:plugins",
     "doctor": "mlxp_core.cli.doctor:doctor",
 }
