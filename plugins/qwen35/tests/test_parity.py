@@ -84,7 +84,8 @@ def test_published_checkpoints_give_the_numbers_of_transformers(tiny_checkpoints
     logits = session.read([oracle[variant]["mlx_lm"]["float32"][length]["prompt"]])
     assert mx.argmax(logits[0], axis=-1).tolist() == expected["argmax_per_position"]
     found, recorded = of(logits[0][-1], expected["final"])
-    assert mx.allclose(found, recorded, rtol=0, atol=1e-4)
+    on_cpu = mx.default_device().type == mx.DeviceType.cpu
+    assert mx.allclose(found, recorded, rtol=0 if on_cpu else 1e-5, atol=1e-4)  # a GPU sums in another order
     assert session.greedy(logits, 16)[0] == [expected["greedy16"]]
 
 

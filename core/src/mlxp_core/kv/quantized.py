@@ -25,8 +25,11 @@ from mlxp_core.types import KVStorage
 DIRECT_ON_CPU = 8
 """Most queries per key for the direct way on a processor. Measured: ahead up to 4, level at 8, behind from 16 on."""
 
-DIRECT_ON_GPU = 64
-"""The same on a GPU; not measured. Any decode step is below it, and a few tokens at once."""
+DIRECT_ON_METAL = 64
+"""The same on Metal; not measured. Any decode step is below it, and a few tokens at once."""
+
+DIRECT_ON_CUDA = 0
+"""The same on CUDA, where MLX 0.32.4 refuses products with most numbers of slots, and gets some with few bits wrong."""
 
 MOST_SCORES = 2**27
 """Scores, of all rows and heads, that a block of queries may have on the unpacked way."""
@@ -128,4 +131,6 @@ def direct_limit(storage: KVStorage, dtype: mx.Dtype) -> int:
         mx.eval(store.attend(head, held, scale=1.0, mask=None))
     except RuntimeError:
         return 0
-    return DIRECT_ON_CPU if mx.default_device().type == mx.cpu else DIRECT_ON_GPU
+    if mx.default_device().type == mx.DeviceType.cpu:
+        return DIRECT_ON_CPU
+    return DIRECT_ON_METAL if mx.metal.is_available() else DIRECT_ON_CUDA
