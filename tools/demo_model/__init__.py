@@ -1,0 +1,1 @@
+"""Makes the demonstration model that ships with mlxp: its data, its training, its evaluation, its files."""

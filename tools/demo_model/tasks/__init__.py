@@ -1,0 +1,1 @@
+"""What the model learns, one kind of task a file: each draws an exchange, a message of the user and the right reply."""
