@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mlxp_core.engine import Order
-from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest
+from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Unload
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
 from mlxp_core.types import GenerateRequest, Sampling
@@ -86,7 +86,7 @@ class PaperRunner:
 
     def run(self, step):
         self.sweep()
-        fault = self.faults.pop(0) if self.faults and not isinstance(step, Rest | Load) else None
+        fault = self.faults.pop(0) if self.faults and not isinstance(step, Rest | Load | Unload) else None
         self.log.append(step)
         if fault is not None:
             self.drop(step)
@@ -99,10 +99,17 @@ class PaperRunner:
     def held(self):
         return {**self.read, **self.ready, **self.seated}
 
+    @property
+    def held_sequences(self):
+        return [sequence for key, sequence in self.sequences.items() if key in self.held]
+
     def carry_out(self, step):
         match step:
             case Load(model):
                 self.loaded.append(model)
+            case Unload(model):
+                assert model not in {sequence.order.model for sequence in self.held_sequences}
+                self.loaded.remove(model)
             case Prefill(sequence, start, count, last, siblings):
                 assert self.read.get(sequence.key, 0) == start
                 self.read[sequence.key] = start + count

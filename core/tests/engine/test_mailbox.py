@@ -129,3 +129,7 @@ def test_when_the_event_loop_is_gone_everything_is_cancelled():
     mail = Mailbox(closed, places=3, on_record=lambda _: None)
     mail.deliver(ended("a"))
     assert list(mail.take(wait=True)) == [CancelAll()]
+
+
+def test_a_wait_may_have_an_end(mail):
+    assert mail.take(wait=True, timeout_s=0.001) == []

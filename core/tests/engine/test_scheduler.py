@@ -10,18 +10,24 @@ from hypothesis import strategies as st
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.orders import Cancel, CancelAll, Close, Submit
 from mlxp_core.engine.scheduler import Scheduler
-from mlxp_core.engine.steps import Decode, Fork, Load, Prefill, Read, Rest
+from mlxp_core.engine.steps import Decode, Fork, Load, Outcome, Prefill, Read, Rest
 from mlxp_core.errors import ModelFolderError, Unavailable
 from mlxp_core.testing.grammar import check_grammar
 from mlxp_core.types import EngineSettings, Failed, Finished, Prefilled, Started, TextDelta
+
+THERE = ("m", "a", "b")
+"""Models that are loaded before a test begins that is not about loading."""
 
 
 class House:
     """A scheduler with its runner, turned by hand."""
 
-    def __init__(self, runner, clock, *, models=(), **engine):
+    def __init__(self, runner, clock, *, models=None, **engine):
         self.runner, self.clock = runner, clock
-        self.scheduler = Scheduler(models, EngineSettings(**{"prompt_cache_bytes": 0, **engine}), clock)
+        settings = EngineSettings(**{"prompt_cache_bytes": 0, **engine})
+        self.scheduler = Scheduler(THERE if models is None else models, settings, clock)
+        while models is None and self.scheduler.snapshot().state == "loading":
+            self.scheduler.settle(self.scheduler.next_step(), Outcome())
         self.asked, self.records, self.steps = [], [], []
         self.running = []  # before each step
 

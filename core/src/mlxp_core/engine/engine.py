@@ -11,7 +11,8 @@ from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.faults import bare, described
 from mlxp_core.engine.loop import run
 from mlxp_core.engine.mailbox import Mailbox, Post
-from mlxp_core.engine.orders import Cancel, Close, LoadPlan, Mount, Order, Submit, Unmount
+from mlxp_core.engine.orders import Cancel, Close, LoadPlan, Mount, Order, Shelve, Submit, Unmount
+from mlxp_core.engine.residents import ShelfRules
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.stats import StatsBoard
 from mlxp_core.engine.steps import Runner
@@ -39,6 +40,7 @@ class Engine:
         stages: Mapping[str, SamplerStage],
         *,
         admission: Admission | None = None,
+        shelf: ShelfRules = ShelfRules(),  # noqa: B008  # frozen
         on_record: Callable[[RequestRecord], object] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         make_runner: MakeRunner | None = None,
@@ -46,10 +48,12 @@ class Engine:
         """Make an engine that has not started.
 
         Args:
-            plans: model id -> how to load it; all are loaded at start, in this order.
+            plans: model id -> how to load it. As many as fit are loaded at start, in this order; others when they are
+                wanted.
             settings: rows, queue, chunk.
             stages: sampler stages by name.
             admission: counts the memory of these models and of their rows; ``None`` = nobody does.
+            shelf: which models stay, and how long the others do.
             on_record: told of each choice that ended, on the event-loop thread.
             clock: seconds that only grow.
             make_runner: another runner than the one for ``plans`` on this machine's device.
@@ -57,6 +61,7 @@ class Engine:
         self._models = tuple(plans)
         self._settings = settings
         self._admission = admission
+        self._shelf = shelf
         self._on_record = on_record
         self._clock = clock
         self._make_runner = make_runner or (lambda halted: _device_runner(plans, settings, stages, halted))
@@ -100,10 +105,7 @@ class Engine:
             UnknownModel: an order is for a model that is not planned.
         """
         for order in orders:
-            if order.model not in self._models:
-                raise UnknownModel(
-                    f"no model {order.model!r}; on offer: {', '.join(self._models)}", param="model"
-                )
+            self._check_planned(order.model)
         if self._mail is None:
             raise Unavailable("the engine has not been started")
         message = Submit(tuple(orders), self._clock())
@@ -123,6 +125,18 @@ class Engine:
         """Let go of an adapter once no choice takes it; orders handed in from now on must not name it."""
         if self._mail is not None:
             self._mail.tell(message)
+
+    def shelve(self, message: Shelve) -> None:
+        """Load, unload, pin or let loose a model between two steps; its ``reply`` is called when that is done.
+
+        Raises:
+            Unavailable: the engine has not started, is stopping or lost.
+            UnknownModel: it is for a model that is not planned.
+        """
+        self._check_planned(message.model)
+        if self._mail is None:
+            raise Unavailable("the engine has not been started")
+        self._mail.ask(message)
 
     def cancel(self, request_id: str) -> bool:
         """End all choices of a request, as soon as the step under way is done; false if there are none."""
@@ -147,9 +161,13 @@ class Engine:
         """Return the last snapshot."""
         return self._board.stats
 
+    def _check_planned(self, model: str) -> None:
+        if model not in self._models:
+            raise UnknownModel(f"no model {model!r}; on offer: {', '.join(self._models)}", param="model")
+
     def _live(self, mail: Mailbox) -> None:
         """Be the engine thread."""
-        scheduler = Scheduler(self._models, self._settings, self._clock, self._admission)
+        scheduler = Scheduler(self._models, self._settings, self._clock, self._admission, shelf=self._shelf)
         try:
             with _limits(self._admission), closing(self._make_runner(lambda: mail.closed)) as runner:
                 run(mail, scheduler, runner, self._board)

@@ -76,6 +76,11 @@ class Features:
             self._seen.move_to_end(key)
         return features
 
+    def forget(self, model: str) -> None:
+        """Let go of what a model saw."""
+        for key in [key for key in self._seen if key[0] == model]:
+            self.nbytes -= self._seen.pop(key).nbytes
+
     def clear(self) -> None:
         """Forget everything."""
         self._seen.clear()

@@ -15,14 +15,16 @@ from mlxp_core.engine.faults import contained
 from mlxp_core.engine.mailbox import STOP, Mailbox
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.stats import StatsBoard
-from mlxp_core.engine.steps import Runner
+from mlxp_core.engine.steps import Load, Runner
 
 
 def run(mail: Mailbox, scheduler: Scheduler, runner: Runner, board: StatsBoard) -> None:
     """Serve until told to stop. The only loop that touches the arrays."""
-    while (messages := mail.take(wait=scheduler.idle)) is not STOP:
+    while (messages := mail.take(wait=scheduler.idle, timeout_s=scheduler.rest_s)) is not STOP:
         scheduler.apply(messages)  # admit, cancel, close: plain data
         step = scheduler.next_step()  # Load, Prefill, Fork, Decode, Read or Rest: plain data
+        if isinstance(step, Load):
+            board.publish(scheduler.snapshot())  # it takes long, and people look
         outcome = contained(runner.run, step)  # dispatches this step before it reads the last one
         deliveries = scheduler.settle(step, outcome)  # read, finish, free
         board.publish(scheduler.snapshot())  # first, so that whoever has an answer finds it counted

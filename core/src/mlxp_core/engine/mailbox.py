@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from mlxp_core.engine.faults import contained
-from mlxp_core.engine.orders import CancelAll, Close, Message, Mount, Submit
+from mlxp_core.engine.orders import CancelAll, Close, Message, Mount, Shelve, Submit
 from mlxp_core.errors import Busy, Unavailable
 from mlxp_core.types import Event, RequestRecord
 
@@ -103,7 +103,7 @@ class Mailbox:
         with self._bell:
             self._drop_in(message)
 
-    def ask(self, message: Mount) -> None:
+    def ask(self, message: Mount | Shelve) -> None:
         """Leave a message that wants a reply.
 
         Raises:
@@ -111,7 +111,7 @@ class Mailbox:
         """
         with self._bell:
             if self._closed:
-                raise Unavailable("the engine is stopping or lost and mounts nothing")
+                raise Unavailable("the engine is stopping or lost; nothing can be changed any more")
             self._drop_in(message)
 
     def knows(self, request_id: str) -> bool:
@@ -125,17 +125,19 @@ class Mailbox:
             self._closed = True
             self._drop_in(message)
 
-    def take(self, *, wait: bool) -> Sequence[Message] | Signal:
+    def take(self, *, wait: bool, timeout_s: float | None = None) -> Sequence[Message] | Signal:
         """Return the messages that came since the last call.
 
         Args:
             wait: there is nothing to do: block until a message comes, or return ``STOP`` if the mailbox is closed.
+            timeout_s: how long to block at most; ``None`` = for ever.
         """
         with self._bell:
             while wait and not self._inbox:
                 if self._closed:
                     return STOP
-                self._bell.wait()
+                if not self._bell.wait(timeout_s):
+                    break
             messages, self._inbox = self._inbox, []
             return messages
 

@@ -71,6 +71,11 @@ class Mounting:
         self._coming.remove(mount)
         self._replies.append(lambda: mount.reply(outcome))
 
+    def refuse(self, model: str, fault: MlxpError) -> None:
+        """Tell those who wait for a model that could not be loaded."""
+        for mount in [mount for mount in self._coming if mount.model == model and not mount.vital]:
+            self._answer(mount, fault)
+
     def abandon(self, fault: MlxpError) -> None:
         """Tell those who wait that nothing will come of it."""
         for mount in tuple(self._coming):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mlxp_core.contracts import Constraint, FamilyConfig, ModelFamily
 from mlxp_core.errors import MlxpError
-from mlxp_core.types import Event, GenerateRequest, KVScheme, Pooling
+from mlxp_core.types import Event, GenerateRequest, KVScheme, Pooling, ShelfAction
 
 if TYPE_CHECKING:
     from mlxp_core.adapters import AdapterFolder, Fitted
@@ -145,10 +145,22 @@ class Unmount(Struct, frozen=True):
     key: str
 
 
+class Shelve(Struct, frozen=True, kw_only=True):
+    """Message: load, unload, pin or let loose a model.
+
+    Attributes:
+        reply: told what came of it, on the event-loop thread; ``None`` = it is done.
+    """
+
+    model: str
+    action: ShelfAction
+    reply: Callable[[MlxpError | None], object]
+
+
 class Close(Struct, frozen=True):
     """Message: take nothing new, and cancel what still runs at ``deadline_s`` on the engine's clock."""
 
     deadline_s: float
 
 
-Message = Submit | Cancel | CancelAll | Mount | Unmount | Close
+Message = Submit | Cancel | CancelAll | Mount | Unmount | Shelve | Close

@@ -24,8 +24,31 @@ class Room:
     def __init__(self, admission: Admission | None) -> None:
         """Ask ``admission``; without one, there is always room."""
         self._admission = admission
+        self._present: tuple[Collection[str], Collection[str]] = ((), ())
         self._holders: tuple[int, ...] = ()
         self._known: dict[Claim, bool] = {}
+
+    def note(self, loaded: Collection[str], staying: Collection[str]) -> None:
+        """Note which models are loaded now, and which of them never make room for others."""
+        if self._admission is not None and (loaded, staying) != self._present:
+            self._present = (loaded, staying)
+            self._admission = self._admission.beside(loaded, staying)
+            self._holders, self._known = (), {}
+
+    def together(self, models: Collection[str]) -> bool:
+        """Say whether models may be loaded at the same time."""
+        return self._admission is None or self._admission.together(models)
+
+    def left_by(self, model: str) -> int | None:
+        """Return the bytes that the models leave once one more of them is loaded; ``None`` = nobody counts."""
+        if self._admission is None:
+            return None
+        loaded, staying = self._present
+        return max(0, self._admission.beside({*loaded, model}, staying).spare(model, ()))
+
+    def cramped(self, one: Sequence) -> bool:
+        """Say whether a sequence lacks the room, though nobody has a row, that other models' weights take."""
+        return self._admission is not None and self._spare([one]) < 0
 
     def refusal(self, sequence: Sequence) -> MlxpError | None:
         """Return why a sequence can never have a row; ``None`` = it can."""

@@ -14,7 +14,8 @@ holds its row from the first chunk to its last event; there are never more rows 
    was drawn ahead is read first.
 6. Before the first chunk of a prompt the prompt cache is asked for it, so that only the rest need be read. That is
    nobody's turn: the chunk follows at once.
-7. Whatever ends is freed by the next step, whichever it is; if nothing else is to be done, that is a ``Rest``.
+7. Models and adapters come and go between steps, before rows move (see ``errands``).
+8. Whatever ends is freed by the next step, whichever it is; if nothing else is to be done, that is a ``Rest``.
 """
 
 from collections import deque
@@ -22,18 +23,21 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
 
+from mlxp_core.engine.errands import Errands
 from mlxp_core.engine.faults import contained
+from mlxp_core.engine.house import House
 from mlxp_core.engine.line import WaitingLine
-from mlxp_core.engine.mailbox import Deliveries, Sink
-from mlxp_core.engine.mounting import Mounting
-from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Mount, Submit, Unmount
+from mlxp_core.engine.mailbox import Deliveries
+from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Mount, Shelve, Submit, Unmount
+from mlxp_core.engine.outbox import Outbox
+from mlxp_core.engine.residents import Residents, ShelfRules
 from mlxp_core.engine.room import Room
 from mlxp_core.engine.sequence import Recalled, Sequence
-from mlxp_core.engine.stats import Totals
+from mlxp_core.engine.stats import Counts, Totals
 from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Recall, Rest, Step
-from mlxp_core.errors import MlxpError, Unavailable
+from mlxp_core.errors import EngineFault, MlxpError, Unavailable
 from mlxp_core.memory import Admission
-from mlxp_core.types import EngineSettings, EngineStats, Event, RequestRecord
+from mlxp_core.types import EngineSettings, EngineStats, RequestRecord
 
 
 class Scheduler:
@@ -45,30 +49,45 @@ class Scheduler:
         settings: EngineSettings,
         clock: Callable[[], float],
         admission: Admission | None = None,
+        *,
+        shelf: ShelfRules = ShelfRules(),  # noqa: B008  # frozen
     ) -> None:
-        """Begin with loading ``models``; ``clock`` returns seconds that only grow; ``admission`` counts the memory."""
+        """Begin with nothing loaded.
+
+        Args:
+            models: all that are on offer, the default one first.
+            settings: rows, chunk.
+            clock: seconds that only grow.
+            admission: counts the memory; ``None`` = nobody does.
+            shelf: which models stay, and how long the others do.
+        """
         self._settings = settings
         self._clock = clock
-        self._to_load = deque(models)
-        self._mounting = Mounting()
         self._line = WaitingLine(patience=settings.batch)
         self._room = Room(admission)
+        residents = Residents(models, shelf, fits=self._room.together, clock=clock)
+        self._errands = Errands(residents, loaded=shelf.loaded)
+        self._room.note(*self._errands.present)
         self._prefilling: deque[Sequence] = deque()
         self._running: list[Sequence] = []
         self._prefixes: dict[str, set[int]] = {}  # request id -> keys of the siblings that will fork
         self._keys = count()
         self._decoded = False  # the last step that computed was a decode step
-        self._unswept = False  # something ended that the runner has not freed yet
         self._deadline_s: float | None = None
         self._totals = Totals()
-        self._said: dict[int, tuple[Sink, list[Event]]] = {}
-        self._records: list[RequestRecord] = []
+        self._counts = Counts()
+        self._out = Outbox(clock, record=self._ended)
 
     @property
     def idle(self) -> bool:
         """Say whether there is nothing to do, nor to free, until a message comes."""
-        busy = self._to_load or self._line or self._prefilling or self._running or self._unswept
-        return not (busy or self._mounting.next(self._held))
+        busy = self._line or self._prefilling or self._running or self._out.ended
+        return not (busy or self._errands.next(self._house))
+
+    @property
+    def rest_s(self) -> float | None:
+        """Return how long there is nothing to do when ``idle``, unless a message comes; ``None`` = for ever."""
+        return self._errands.rest_s(self._house)
 
     # ── Messages ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -83,8 +102,8 @@ class Scheduler:
                     self._cancel(s for s in self._everybody() if s.request_id == request_id)
                 case CancelAll():
                     self._cancel(self._everybody())
-                case Mount() | Unmount():
-                    self._mounting.take(message)
+                case Mount() | Unmount() | Shelve():
+                    self._errands.take(message)
                 case Close(deadline_s):
                     self._close(deadline_s)
         if self._deadline_s is not None and self._clock() >= self._deadline_s:
@@ -95,41 +114,47 @@ class Scheduler:
         if fault is None:
             self._line.join(sequence)
         else:
-            self._fail((sequence,), fault)
+            self._out.fail((sequence,), fault)
 
     def _everybody(self) -> list[Sequence]:
         return [*self._running, *self._prefilling, *self._line]
 
-    def _held(self) -> set[str]:
-        return {key for sequence in self._everybody() for key in sequence.order.adapters}
+    @property
+    def _house(self) -> House:
+        return House(self._holders, self._line)
 
     def _cancel(self, sequences: Iterable[Sequence]) -> None:
         now_s = self._clock()
         for sequence in sequences:
-            self._say(sequence, contained(sequence.cancel, now_s))
+            self._out.say(sequence, contained(sequence.cancel, now_s))
         self._forget_ended()
 
     def _close(self, deadline_s: float) -> None:
         """Send away who waits; let the others go on until the deadline, the earliest one if there are several."""
-        self._to_load.clear()
         self._deadline_s = deadline_s if self._deadline_s is None else min(deadline_s, self._deadline_s)
         why = Unavailable("the server is stopping; send the request again later")
-        self._mounting.abandon(why)
-        self._fail(self._line.clear(), why)
+        self._errands.abandon(why)
+        self._out.fail(self._line.clear(), why)
 
     # ── Decisions ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def next_step(self) -> Step:
         """Decide."""
-        if self._to_load:
-            return Load(self._to_load[0])
-        errand = self._mounting.next(self._held)
-        if errand is not None:
-            return errand
-        self._admit()
+        house = self._house
+        errand = self._errands.next(house, cramped=lambda: self._cramped(house))
+        match errand:
+            case None:
+                pass
+            case Load(model):
+                return Load(model, self._room.left_by(model))
+            case _:
+                return errand
+        if not self._errands.holding(house):
+            self._admit()
         if self._prefilling and (self._decoded or not self._running):
             if self._settings.prompt_cache_bytes != 0 and not self._prefilling[0].recalled:
-                return Recall(self._prefilling[0], self._room.spare(self._holders))
+                spare = self._room.spare(self._holders)
+                return Recall(self._prefilling[0], spare, wait=not self._running)
             self._decoded = False
             step = self._next_chunk()
             if step is not None:
@@ -137,6 +162,9 @@ class Scheduler:
         draw = self._next_draw()
         self._decoded = not isinstance(draw, Read)  # a reading makes no row move, so it is nobody's turn
         return draw
+
+    def _cramped(self, house: House) -> bool:
+        return house.first is not None and self._room.cramped(house.first)
 
     def _admit(self) -> None:
         now_s = self._clock()
@@ -146,7 +174,8 @@ class Scheduler:
             if sequence is None:
                 return
             self._prefilling.append(sequence)
-            self._say(sequence, sequence.begin(now_s))
+            self._errands.use(sequence.order.model)
+            self._out.say(sequence, sequence.begin(now_s))
 
     @property
     def _holders(self) -> list[Sequence]:
@@ -196,7 +225,7 @@ class Scheduler:
                 case bytes(mask):
                     masks[sequence.key] = mask
                 case MlxpError() as fault:
-                    self._fail((sequence,), fault)
+                    self._out.fail((sequence,), fault)
         return masks
 
     # ── Results ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,29 +236,29 @@ class Scheduler:
         Raises:
             MlxpError: a model, or an adapter that belongs to the start, could not be loaded; the engine cannot go on.
         """
-        self._mounting.settle(step, outcome)
+        self._errands.settle(step, outcome)
+        self._room.note(*self._errands.present)
         self._totals.steps += 1
-        self._unswept = False
+        self._out.ended = False
         match outcome:
             case Outcome():
                 self._totals.take(step, outcome)
                 self._feed(outcome.draws)
                 for sequence, fault in outcome.failures:
-                    self._fail((sequence,), fault)
+                    self._out.fail((sequence,), fault)
                 self._move_on(step, outcome)
             case MlxpError():
                 self._fail_step(step, outcome)
         self._forget_ended()
-        return self._hand_over()
+        return self._out.hand_over(self._errands.replies())
 
     def _move_on(self, step: Step, outcome: Outcome) -> None:
         match step:
-            case Load():
-                self._to_load.popleft()
             case Recall(sequence):
+                self._decoded = not outcome.recalled.waiting  # who waits for the disk lets the others go on
                 sequence.recall(outcome.recalled)
             case Prefill(sequence, _, size, last, siblings):
-                self._say(sequence, sequence.advance(size))
+                self._out.say(sequence, sequence.advance(size))
                 if last:
                     self._seat((sequence,))
                     if siblings:
@@ -240,7 +269,7 @@ class Scheduler:
                 for sequence in rows:
                     self._prefixes[sequence.request_id].discard(sequence.key)
                     if not sequence.ended:
-                        self._say(sequence, sequence.advance(len(sequence.prompt)))
+                        self._out.say(sequence, sequence.advance(len(sequence.prompt)))
                 self._seat(tuple(sequence for sequence in rows if not sequence.ended))
 
     def _seat(self, rows: tuple[Sequence, ...]) -> None:
@@ -253,47 +282,30 @@ class Scheduler:
         now_s = self._clock()
         for draw in draws:
             if not draw.sequence.ended:
-                self._say(draw.sequence, contained(draw.sequence.feed, draw.tokens, draw.scores, now_s))
+                self._out.say(draw.sequence, contained(draw.sequence.feed, draw.tokens, draw.scores, now_s))
 
     def _fail_step(self, step: Step, fault: MlxpError) -> None:
         """Fail those the step was about; in a decode step or a reading that is the whole batch."""
         match step:
-            case Load():
-                raise fault
+            case Load(model):  # one of the start has raised by now
+                told = EngineFault(f"{model} could not be loaded: {fault.message}")
+                self._out.fail([sequence for sequence in self._line if sequence.order.model == model], told)
             case Recall(sequence):
                 sequence.recall(Recalled())
             case Prefill(sequence):
-                self._fail((sequence,), fault, spoilt=True)
+                self._out.fail((sequence,), fault, spoilt=True)
             case Fork(rows):
-                self._fail(rows, fault, spoilt=True)
+                self._out.fail(rows, fault, spoilt=True)
             case Decode() | Read() | Rest():
-                self._fail(self._running, fault, spoilt=True)
+                self._out.fail(self._running, fault, spoilt=True)
 
-    def _fail(self, sequences: Iterable[Sequence], fault: MlxpError, *, spoilt: bool = False) -> None:
-        """Fail sequences; ``spoilt`` = in the middle of a step, so that what they hold may be half done."""
-        now_s = self._clock()
-        for sequence in sequences:
-            sequence.spoilt = spoilt
-            if not sequence.ended:  # as by the draw before the one that failed
-                self._say(sequence, sequence.fail(fault, now_s))
-
-    def _say(self, sequence: Sequence, events: list[Event] | MlxpError) -> None:
-        """Keep what a sequence says for the next hand-over; if saying it failed, that is what there is to say."""
-        match events:
-            case MlxpError() as fault:
-                said = sequence.fail(fault, self._clock())
-            case _:
-                said = events
-        if said:
-            self._said.setdefault(sequence.key, (sequence.order.sink, []))[1].extend(said)
-        if sequence.ended:
-            self._unswept = True
-            record = sequence.record()
-            self._records.append(record)
-            self._totals.add(record)
+    def _ended(self, record: RequestRecord) -> None:
+        self._totals.add(record)
+        self._counts.add(record)
+        self._errands.use(record.model)
 
     def _forget_ended(self) -> None:
-        if not self._unswept:
+        if not self._out.ended:
             return
         self._running = [sequence for sequence in self._running if not sequence.ended]
         self._prefilling = deque(sequence for sequence in self._prefilling if not sequence.ended)
@@ -303,22 +315,15 @@ class Scheduler:
         left = {request_id: keys & alive for request_id, keys in self._prefixes.items()}
         self._prefixes = {request_id: keys for request_id, keys in left.items() if keys}
 
-    def _hand_over(self) -> Deliveries:
-        replies = self._mounting.replies()
-        deliveries = Deliveries(tuple(self._said.values()), tuple(self._records), replies)
-        self._said, self._records = {}, []
-        return deliveries
-
     # ── The end, and how things are ─────────────────────────────────────────────────────────────────────────────
 
     def abandon(self, fault: MlxpError, unread: Iterable[Message]) -> Deliveries:
         """Fail everybody, those in unread mail included: the thread is about to end."""
-        self._to_load.clear()
-        self.apply(message for message in unread if isinstance(message, Submit | Mount))
-        self._mounting.abandon(fault)
-        self._fail([sequence for sequence in self._everybody() if not sequence.ended], fault)
+        self.apply(message for message in unread if isinstance(message, Submit | Mount | Shelve))
+        self._errands.abandon(fault)
+        self._out.fail([sequence for sequence in self._everybody() if not sequence.ended], fault)
         self._forget_ended()
-        return self._hand_over()
+        return self._out.hand_over(self._errands.replies())
 
     def snapshot(self, state: str | None = None, fault: str | None = None) -> EngineStats:
         """Return the numbers of this moment."""
@@ -330,10 +335,11 @@ class Scheduler:
             running=len(self._running),
             budget_bytes=self._room.total,
             reserved_bytes=self._room.reserved(self._holders),
+            models=self._errands.states(self._house, self._counts),
             **self._totals.told(),
         )
 
     def _state(self) -> str:
         if self._deadline_s is not None:
             return "stopping"
-        return "loading" if self._to_load or self._mounting.vital else "ready"
+        return "loading" if self._errands.starting else "ready"

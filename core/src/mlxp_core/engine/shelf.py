@@ -1,10 +1,11 @@
 """The models loaded now, and the towers of those that have been shown an image. Lives on the engine thread."""
 
+import gc
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from contextlib import AbstractContextManager
 
-from mlxp_core.adapters import Fitted
+from mlxp_core.adapters import AdapterFolder, Fitted
 from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.contracts import VisionNetwork
 from mlxp_core.engine.orders import LoadPlan, Mount, Unmount
@@ -48,6 +49,7 @@ class Shelf:
         self._networks: dict[str, Network] = {}
         self._towers: dict[str, VisionNetwork] = {}
         self._mounts: dict[str, Mounts] = {}
+        self._adapters: dict[str, dict[str, AdapterFolder]] = {model: {} for model in plans}
 
     def load(self, model: str) -> None:
         """Load a model.
@@ -64,8 +66,17 @@ class Shelf:
             if plan.progress is not None:
                 plan.progress(done, total)
 
-        network = self._networks[model] = self._load(plan, progress)
-        self._mounts[model] = Mounts(network.model)
+        network = self._load(plan, progress)
+        mounts = Mounts(network.model)
+        for key, folder in self._adapters[model].items():
+            mounts.mount(key, folder, plan.family)
+        self._networks[model], self._mounts[model] = network, mounts
+
+    def unload(self, model: str) -> None:
+        """Let go of a model and its eyes. Its adapters are remembered, and mounted again with it."""
+        del self._networks[model], self._mounts[model]
+        self._towers.pop(model, None)
+        gc.collect()  # modules may refer to each other in a circle, and their arrays are large
 
     def adapt(self, message: Mount | Unmount) -> Fitted | None:
         """Mount an adapter on a model that is loaded, and say what it changes; or let go of one that no row takes.
@@ -73,12 +84,16 @@ class Shelf:
         Raises:
             BadAdapter: it does not fit.
         """
-        mounts = self._mounts[message.model]
+        model, folders = message.model, self._adapters[message.model]
         match message:
             case Mount(key=key, folder=folder):
-                return mounts.mount(key, folder, self._plans[message.model].family)
+                fitted = self._mounts[model].mount(key, folder, self._plans[model].family)
+                folders[key] = folder
+                return fitted
             case Unmount(key=key):
-                mounts.unmount(key)
+                del folders[key]
+                if model in self._mounts:
+                    self._mounts[model].unmount(key)
                 return None
 
     def adapters(self, rows: SequenceOf[Sequence]) -> AbstractContextManager[None]:
@@ -103,6 +118,9 @@ class Shelf:
                     f"{model!r} can see, but its eyes failed to load: {error.message}"
                 ) from error
         return self._towers[model]
+
+    def __contains__(self, model: str) -> bool:
+        return model in self._networks
 
     def __getitem__(self, model: str) -> Network:
         return self._networks[model]

@@ -1,14 +1,47 @@
 """The snapshot that others may read, and the sums it is made of."""
 
+from collections import Counter
 from collections.abc import Mapping
 from threading import Event
 from typing import Any
 
-from mlxp_core.engine.steps import Load, Outcome, Step
+from mlxp_core.engine.steps import Load, Outcome, Step, Unload
 from mlxp_core.errors import MlxpError
 from mlxp_core.types import EngineStats, KVInForce, PromptCacheStats, RequestRecord, Timing
 
 _INERTIA = 0.8  # weight of the past in what is smoothed
+
+
+class Counts:
+    """Choices that ended and their tokens, model by model.
+
+    Attributes:
+        version: another number whenever something here has changed.
+    """
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self.version = 0
+        self._by_model: dict[str, Counter[str]] = {}
+
+    def add(self, record: RequestRecord) -> None:
+        """Count a choice that ended."""
+        self.version += 1
+        counter = self._by_model.setdefault(record.model, Counter())
+        counter[_column(record)] += 1
+        counter["prompt_tokens"] += record.usage.prompt
+        counter["completion_tokens"] += record.usage.completion
+
+    def of(self, model: str) -> Mapping[str, int]:
+        """Return what was counted of a model, called as in ``ModelState``."""
+        return self._by_model.get(model, Counter())
+
+
+def _column(record: RequestRecord) -> str:
+    """Return where a choice is counted: in one of three columns."""
+    if record.error is not None:
+        return "failed"
+    return "cancelled" if record.reason == "cancelled" else "finished"
 
 
 class Totals:
@@ -44,18 +77,21 @@ class Totals:
         match step:
             case Load(model) if outcome.kv is not None:
                 self.kv = {**self.kv, model: outcome.kv}
+            case Unload(model):
+                self.kv = {name: kept for name, kept in self.kv.items() if name != model}
 
     def add(self, record: RequestRecord) -> None:
         """Count a choice that ended, once and in one of three columns."""
         self.prompt_tokens += record.usage.prompt
         self.completion_tokens += record.usage.completion
-        if record.error is not None:
-            self.failed += 1
-        elif record.reason == "cancelled":
-            self.cancelled += 1
-        else:
-            self.finished += 1
-            self._time(record.timing, record.usage.completion)
+        match _column(record):
+            case "failed":
+                self.failed += 1
+            case "cancelled":
+                self.cancelled += 1
+            case _:
+                self.finished += 1
+                self._time(record.timing, record.usage.completion)
 
     def told(self) -> dict[str, Any]:
         """Return all of them by name."""

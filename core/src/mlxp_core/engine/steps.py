@@ -15,7 +15,18 @@ from mlxp_core.types import KVInForce, PromptCacheStats, RawScore
 
 
 class Load(Struct, frozen=True):
-    """Put a model on the shelf."""
+    """Put a model on the shelf.
+
+    Attributes:
+        room: bytes that the prompt cache may hold from now on; ``None`` = as many as it likes.
+    """
+
+    model: str
+    room: int | None = None
+
+
+class Unload(Struct, frozen=True):
+    """Take a model off the shelf; no row is of it."""
 
     model: str
 
@@ -24,11 +35,13 @@ class Recall(Struct, frozen=True):
     """See how much of a prompt is known, before any of it is read.
 
     Attributes:
-        room: bytes that the prompt cache may hold from now on; ``None`` = as many as it likes.
+        room: as in ``Load``.
+        wait: for the disk, if need be; nobody else would have to.
     """
 
     sequence: Sequence
     room: int | None = None
+    wait: bool = True
 
 
 class Adapt(Struct, frozen=True):
@@ -59,7 +72,7 @@ class Fork(Struct, frozen=True):
 
     Attributes:
         masks: ``Sequence.key`` -> tokens allowed.
-        room: as in ``Recall``.
+        room: as in ``Load``.
     """
 
     rows: tuple[Sequence, ...]
@@ -88,7 +101,7 @@ class Rest(Struct, frozen=True):
     """Compute nothing. Like every step, it frees what has ended."""
 
 
-Step = Load | Adapt | Recall | Prefill | Fork | Decode | Read | Rest
+Step = Load | Unload | Adapt | Recall | Prefill | Fork | Decode | Read | Rest
 
 
 class Draw(Struct, frozen=True):

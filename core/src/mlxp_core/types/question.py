@@ -4,12 +4,13 @@ Each question names the type of its answer: a ``CountRequest`` is a ``Question[C
 """
 
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct, field
 
 from mlxp_core.types.content import Message
 from mlxp_core.types.model import AdapterInfo, StoredAdapter
+from mlxp_core.types.records import ModelState
 from mlxp_core.types.request import ToolChoice, ToolSpec
 
 
@@ -82,7 +83,16 @@ class AdaptersFound(Struct, frozen=True, kw_only=True):
     adapters: tuple[StoredAdapter, ...]
 
 
-Answer = Counted | Tokenized | Detokenized | Rendered | Embedded | Mounted | Unmounted | AdaptersFound
+class Shelved(Struct, frozen=True, kw_only=True):
+    """The model that was loaded, unloaded, pinned or let loose, and how it is now."""
+
+    model: str
+    state: ModelState
+
+
+Answer = (
+    Counted | Tokenized | Detokenized | Rendered | Embedded | Mounted | Unmounted | AdaptersFound | Shelved
+)
 """Whatever a question may be answered with."""
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
@@ -165,3 +175,13 @@ class UnmountRequest(Question[Unmounted], frozen=True, kw_only=True):
 
 class FindAdapters(Question[AdaptersFound], frozen=True, kw_only=True):
     """Ask which adapters there are on disk for the model."""
+
+
+ShelfAction = Literal["load", "unload", "pin", "unpin"]
+"""What may be done with a model: pinned, it is loaded and stays so; rows of one that is unloaded come to their end."""
+
+
+class ShelfRequest(Question[Shelved], frozen=True, kw_only=True):
+    """Ask for a model to be loaded, unloaded, pinned or let loose; answered when that is done."""
+
+    action: ShelfAction

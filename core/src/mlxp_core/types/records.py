@@ -49,6 +49,27 @@ class RequestRecord(Struct, frozen=True, kw_only=True):
     reuse: Reuse | None = None
 
 
+class ModelState(Struct, frozen=True, kw_only=True):
+    """One model of the engine at one moment.
+
+    Attributes:
+        state: ``loaded``, ``loading`` (also: it waits for room), or ``on disk``.
+        pinned: it is not unloaded to make room, nor when it is idle.
+        loads: how often it was loaded.
+        finished, failed, cancelled: choices since the start.
+        prompt_tokens, completion_tokens: of those choices.
+    """
+
+    state: Literal["loaded", "loading", "on disk"] = "on disk"
+    pinned: bool = False
+    loads: int = 0
+    finished: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
 class EngineStats(Struct, frozen=True, kw_only=True):
     """The engine at one moment; replaced whole, never mutated.
 
@@ -71,6 +92,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         ttft_s: seconds from the submission of a choice to its first token, smoothed likewise.
         tokens_per_s: speed of one choice after its first token, smoothed likewise.
         prompt_cache: what it holds and did; ``None`` = there is none.
+        models: each one on offer.
     """
 
     state: str = "loading"
@@ -98,6 +120,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     ttft_s: float = 0.0
     tokens_per_s: float = 0.0
     prompt_cache: PromptCacheStats | None = None
+    models: Mapping[str, ModelState] = field(default_factory=dict)
 
 
 class ChoiceProgress(Struct, frozen=True, kw_only=True):
