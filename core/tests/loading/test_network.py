@@ -129,6 +129,21 @@ class TestQuantized:
     def test_affine(self, folder, pair, bits, group_size):
         self.check(folder, pair, bits=bits, group_size=group_size)
 
+    def test_what_the_device_computes_wrongly_is_unpacked(self, folder, pair, monkeypatch):
+        packed = quantized(folder, bits=4, group_size=32)
+        scales = {name: array.astype(mx.bfloat16) for name, array in packed.items() if name.endswith("s")}
+        store(folder, {**packed, **scales})
+        expected = plain(
+            {**packed, **{name: array.astype(mx.float32) for name, array in scales.items()}},
+            bits=4,
+            group_size=32,
+        )
+        monkeypatch.setattr("mlxp_core.loading.network._computed_wrongly", lambda packing, inputs: True)
+        found = parameters(load(folder, pair, dtype="float32"))
+        assert not [name for name in found if name.endswith("scales")]
+        given = {name.removeprefix("model."): value for name, value in expected.items()}
+        assert all(mx.array_equal(value, given[name]) for name, value in found.items())
+
     @pytest.mark.parametrize(
         ("mode", "bits", "group_size"), [("mxfp4", 4, 32), ("mxfp8", 8, 32), ("nvfp4", 4, 16)]
     )

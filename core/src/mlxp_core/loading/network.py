@@ -204,16 +204,17 @@ def _computed_wrongly(packing: Packing, inputs: int) -> bool:
     """
     on_cuda = mx.default_device().type == mx.DeviceType.gpu and not mx.metal.is_available()
     four_bits = 4
-    return on_cuda and packing.bits == four_bits and inputs == packing.group_size
+    return on_cuda and packing.mode == "affine" and packing.bits == four_bits and inputs == packing.group_size
 
 
 def _unpack(path: str, weights: Weights, packing: Packing) -> None:
-    """Put the plain numbers in the place of packed ones."""
+    """Put the plain numbers in the place of packed ones, in float32 whatever the scales are."""
     held = weights.arrays
+    scales, biases = held.pop(f"{path}.scales"), held.pop(f"{path}.biases", None)
     held[f"{path}.weight"] = mx.dequantize(
         held[f"{path}.weight"],
-        held.pop(f"{path}.scales"),
-        held.pop(f"{path}.biases", None),
+        scales.astype(mx.float32),
+        None if biases is None else biases.astype(mx.float32),
         group_size=packing.group_size,
         bits=packing.bits,
         mode=packing.mode,
