@@ -19,6 +19,7 @@ COMMANDS = {
     "serve": "mlxp_core.cli.serve:serve",
     "launch": "mlxp_core.cli.launch:launch",
     "plugins": "mlxp_core.cli.plugins:plugins",
+    "fit": "mlxp_core.cli.fit:fit",
     "doctor": "mlxp_core.cli.doctor:doctor",
 }
 """The core's own commands and where they are."""

@@ -50,10 +50,12 @@ def serve(model: str | None, config: str | None, verbose: bool, **given: object)
 
 
 def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
+    from mlxp_core.cli.weighing import reckon_of, this_machine_or_fail  # as above
     from mlxp_core.desk import Desk, keeper, own_root  # `mlxp --help` needs none of this
     from mlxp_core.engine import Engine, LoadPlan  # as above
     from mlxp_core.loading import choose_family, load_frontend, open_folder  # as above
     from mlxp_core.loading.kv_config import kv_scheme  # as above
+    from mlxp_core.memory import MemoryPlan  # as above
     from mlxp_core.server import build_app  # as above
     from mlxp_core.server import serve as run_server  # as above
 
@@ -64,6 +66,8 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
     family, config = choose_family(folder, registry.families)
     frontend = load_frontend(folder, registry)
     name, running = frontend.info.id, setup.settings.section(EngineSettings)
+    reckon = reckon_of(folder, family, config, frontend.eyes, running)
+    memory = MemoryPlan({name: reckon}, this_machine_or_fail(), running)
     with ExitStack() as shown:
         told = shown.enter_context(loading(name))
         plan = LoadPlan(
@@ -77,9 +81,15 @@ def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
             kv=kv_scheme(path, running),
             progress=told,
         )
-        engine = Engine({name: plan}, running, registry.sampler_stages, on_record=keeper(registry.observers))
+        engine = Engine(
+            {name: plan},
+            running,
+            registry.sampler_stages,
+            admission=memory.admission,
+            on_record=keeper(registry.observers),
+        )
         roots = (own_root(os.environ, Path.home()),)
-        desk = Desk(engine, {name: frontend}, registry, setup.settings, adapter_roots=roots)
+        desk = Desk(engine, {name: frontend}, registry, setup.settings, adapter_roots=roots, memory=memory)
 
         def loaded(stats: EngineStats) -> None:
             shown.close()

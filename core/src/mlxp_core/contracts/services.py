@@ -15,6 +15,7 @@ from mlxp_core.types import (
     Catalogue,
     EngineStats,
     Event,
+    Fit,
     GenerateRequest,
     Question,
     RunningRequest,
@@ -137,6 +138,19 @@ class Services(Protocol):
 
     def appraise(self, folder: Path) -> Appraisal:
         """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
+        ...
+
+    def fit(
+        self, model: str = "", *, rows: int = 1, context: int | None = None, skus: bool = False
+    ) -> Fit | None:
+        """Say how a model fits this machine; ``None`` where nobody counts memory. Raises ``UnknownModel``.
+
+        Args:
+            model: its id or an alias; empty = the default model.
+            rows: answers at the same time.
+            context: tokens of each with its prompt; ``None`` = as many as fit.
+            skus: whether to say it of every Apple computer, too.
+        """
         ...
 
     async def generate(self, request: GenerateRequest) -> Ticket:

@@ -22,10 +22,11 @@ from mlxp_core.desk.fetch import Fetcher, P
 from mlxp_core.desk.house import House
 from mlxp_core.desk.preparing import Prepared
 from mlxp_core.desk.questions import answer_text, conversation, with_thinking
-from mlxp_core.desk.reports import report
+from mlxp_core.desk.reports import report, with_measured
 from mlxp_core.desk.ticket import Ticket
 from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
 from mlxp_core.loading import appraise
+from mlxp_core.memory import MemoryPlan
 from mlxp_core.types import (
     AdapterInfo,
     Answer,
@@ -38,6 +39,7 @@ from mlxp_core.types import (
     EngineSettings,
     EngineStats,
     FindAdapters,
+    Fit,
     GenerateRequest,
     GenerationSettings,
     ModelInfo,
@@ -71,6 +73,7 @@ class Desk(Services):
         adapter_roots: Sequence[Path] = (),
         draw_seed: Callable[[], int] = lambda: secrets.randbits(32),
         fetcher: Fetcher | None = None,
+        memory: MemoryPlan | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -85,6 +88,7 @@ class Desk(Services):
             adapter_roots: folders that adapters may be mounted from, besides those of the settings.
             draw_seed: where seeds come from when a request has none.
             fetcher: gets images by URL; absent = one for the hosts that the settings allow.
+            memory: says what fits this machine; ``None`` = nobody does.
             clock: seconds that only grow.
             now: seconds since 1970.
 
@@ -103,6 +107,8 @@ class Desk(Services):
         self._adapters = Adapters(engine, settings, roots=adapter_roots, changed=self._offer)
         self._draw_seed = draw_seed
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
+        self._memory = memory
+        self._now = now
         self._house = House(clock)
         self._preparing = 0
         self._stopping = False
@@ -134,6 +140,16 @@ class Desk(Services):
         """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
         return appraise(folder, self._registry)
 
+    def fit(
+        self, model: str = "", *, rows: int = 1, context: int | None = None, skus: bool = False
+    ) -> Fit | None:
+        """Say how a model fits this machine; see ``Services.fit``."""
+        chosen = catalogue.choose(self._catalogue, model)
+        if self._memory is None:
+            return None
+        told = self._memory.fit(chosen.id, rows=rows, context=context, skus=skus)
+        return with_measured(told, self._engine.stats(), self._now)
+
     async def generate(self, request: GenerateRequest, *, protocol: str = "") -> Ticket:
         """Check, prepare and queue a request.
 
@@ -163,6 +179,7 @@ class Desk(Services):
                 self._frontends[model.id],
                 self._registry.constraints,
                 usual_length=self._generation.max_tokens,
+                admission=None if self._memory is None else self._memory.admission,
             )
         )
         self._check_open(request.id)

@@ -10,6 +10,7 @@ from mlxp_core.desk import defaults
 from mlxp_core.desk.faces import FrontendFace
 from mlxp_core.desk.questions import echoed
 from mlxp_core.engine import Order
+from mlxp_core.memory import Admission
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
 from mlxp_core.types import Event, GenerateRequest
@@ -38,6 +39,7 @@ def prepare(
     constraints: Mapping[str, ConstraintKind],
     *,
     usual_length: int,
+    admission: Admission | None = None,
 ) -> list[Prepared]:
     """Prepare each prompt of a request.
 
@@ -46,15 +48,24 @@ def prepare(
         frontend: of the model that will answer.
         constraints: kinds of shapes by name; the request's is among them.
         usual_length: of an answer, in tokens, where the request does not say.
+        admission: says what fits into memory; ``None`` = everything.
 
     Raises:
         BadRequest: a prompt cannot be prepared.
         ContextOverflow: one does not fit the model with its answer.
+        OverBudget: one will never fit this machine with its answer.
     """
     prompts = (request.prompt, *request.further_prompts)
     alone = [replace(request, prompt=prompt, further_prompts=()) for prompt in prompts]
     return [
-        _prepare_one(one, frontend, constraints, usual_length=usual_length, first=place * request.choices)
+        _prepare_one(
+            one,
+            frontend,
+            constraints,
+            usual_length=usual_length,
+            admission=admission,
+            first=place * request.choices,
+        )
         for place, one in enumerate(alone)
     ]
 
@@ -65,12 +76,21 @@ def _prepare_one(
     constraints: Mapping[str, ConstraintKind],
     *,
     usual_length: int,
+    admission: Admission | None,
     first: int,
 ) -> Prepared:
     prompt = frontend.prepare(request)
     length = defaults.answer_length(
         request.max_tokens, prompt=len(prompt.tokens), usual=usual_length, model=frontend.info
     )
+    if admission is not None:
+        length = admission.answer(
+            request.model,
+            len(prompt.tokens),
+            length,
+            asked=request.max_tokens is not None,
+            choices=request.choices,
+        )
     request = replace(request, max_tokens=length)
     shape = request.output
     choices = tuple(

@@ -1,6 +1,11 @@
-"""What ``GET /v1`` may say of a protocol."""
+"""What is told of protocols, and of how models fit."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from mlxp_core.contracts import ProtocolReport, WireProtocol
+from mlxp_core.types import EngineStats, Fit
 
 
 def report(protocol: WireProtocol) -> ProtocolReport:
@@ -13,3 +18,10 @@ def report(protocol: WireProtocol) -> ProtocolReport:
         notes={field.name: field.note for field in fields if field.note},
         needs={field.name: field.needs for field in fields if field.needs is not None},
     )
+
+
+def with_measured(told: Fit, stats: EngineStats, now: Callable[[], float]) -> Fit:
+    """Return ``told`` with the speed that was measured, once there is one; ``now`` is seconds since 1970."""
+    if not stats.tokens_per_s:
+        return told
+    return replace(told, measured_decode_tps=stats.tokens_per_s, measured_at=round(now() * 1000))

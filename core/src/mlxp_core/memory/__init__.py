@@ -3,6 +3,7 @@
 from mlxp_core.memory.admission import Account, Admission, demand, verdict
 from mlxp_core.memory.fit import Reckon, fit
 from mlxp_core.memory.footprint import FEATURE_BYTES, Footprint, footprint
+from mlxp_core.memory.plan import MemoryPlan
 from mlxp_core.memory.units import parse_bytes, told
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Account",
     "Admission",
     "Footprint",
+    "MemoryPlan",
     "Reckon",
     "demand",
     "fit",

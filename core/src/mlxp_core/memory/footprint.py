@@ -9,7 +9,8 @@ What passes allocate and give back is bounded from above, by formulas fitted to 
 - a chunk: ``passing`` bytes for each token; the scores of one layer, ``queries * tokens * keys`` values, where the
   device does not fuse attention; a byte of mask for each pair of token and key;
 - a draw: ``DRAW_COPIES`` float32 copies of the logits of each row;
-- growing, joining, leaving: one layer is copied at a time, so the largest layer of all rows once more.
+- growing, joining, leaving: one layer is copied at a time, so the largest layer of all rows once more;
+- state is computed anew by each pass: the largest one of all rows, ``STATE_COPIES`` times.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from mlxp_core.types import RING_SLACK, KVStorage, LayerNeed, Machine, Need, kv_
 
 DRAW_COPIES = 10
 """Most float32 copies of a row's logits while it is drawn: measured 9.6, with ``top_p`` and nothing else."""
+
+STATE_COPIES = 4
+"""Most copies of a layer's state while a token is decoded: measured 3.1, and one more when rows join or leave."""
 
 FEATURE_BYTES = 128 * 2**20
 """Bytes of image features that are kept: some 30 images of 280 tokens and 4096 numbers in float32."""
@@ -57,6 +61,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
         slots: caches by how they grow.
         largest: bytes of a slot in the largest cache.
         fixed: bytes of a row that do not grow.
+        state: of those, the largest cache's.
         passing: of a pass, for each of its tokens.
         transient: of a pass, whatever its width.
         scores: of those layers that build them.
@@ -69,6 +74,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
     slots: tuple[Slots, ...] = ()
     largest: int = 0
     fixed: int = 0
+    state: int = 0
     passing: int = 0
     transient: int = 0
     scores: tuple[Scores, ...] = ()
@@ -93,8 +99,8 @@ class Footprint(Struct, frozen=True, kw_only=True):
         return rows * self.vocabulary * FLOAT32_BYTES * DRAW_COPIES
 
     def moving(self, rows: int, tokens: int) -> int:
-        """Return what is held twice while one layer grows, or rows join or leave."""
-        return rows * self.largest * slots_for(tokens)
+        """Return what is held twice while one layer grows, or rows join or leave, and while states change."""
+        return rows * (self.largest * slots_for(tokens) + self.state * STATE_COPIES)
 
 
 def footprint(
@@ -137,6 +143,7 @@ def footprint(
         slots=tuple(Slots(nbytes, most) for most, nbytes in per_slot.items()),
         largest=largest,
         fixed=need.fixed + sum(layer.state for layer in need.layers),
+        state=max((layer.state for layer in need.layers), default=0),
         passing=need.passing,
         transient=need.transient,
         scores=_scores(need.layers, machine, value_bytes),

@@ -22,6 +22,8 @@ from mlxp_core.contracts import WireProtocol
 from mlxp_core.desk import Desk, EngineFace, keeper
 from mlxp_core.engine import Order
 from mlxp_core.loading.sketch_tokenizer import END, TURN_END, sketch_tokenizer, sketch_tokenizer_config
+from mlxp_core.memory import Account, Footprint, MemoryPlan, Reckon
+from mlxp_core.memory.footprint import Slots
 from mlxp_core.plugins import Registry, build_registry, load_plugins, load_settings
 from mlxp_core.prompting import ChatTemplate, Prompt, Tokenizer, prepare
 from mlxp_core.reading import Reader
@@ -31,6 +33,7 @@ from mlxp_core.types import (
     Capabilities,
     EngineSettings,
     GenerateRequest,
+    Machine,
     ModelInfo,
     PluginSettings,
     Pooling,
@@ -190,9 +193,23 @@ def serve(
         loading=loading,
         on_record=keeper(registry.observers),
     )
-    desk = Desk(engine, {info.id: SketchFrontend(info) for info in models}, registry, settings)
+    frontends = {info.id: SketchFrontend(info) for info in models}
+    memory = MemoryPlan({info.id: _weighed(info) for info in models}, MACHINE, places)
+    desk = Desk(engine, frontends, registry, settings, memory=memory)
     with running(registry, desk, engine, settings.section(ServerSettings)) as served:
         yield served
+
+
+MACHINE = Machine(
+    backend="cpu", chip="sketch", ram_bytes=16 * 2**30, usable_bytes=8 * 2**30, bandwidth_gbs=100.0
+)
+"""The machine that everybody is served on here."""
+
+
+def _weighed(info: ModelInfo) -> Reckon:
+    """Return what a model takes that is not there: its files, and a kilobyte for each token."""
+    footprint = Footprint(weights=info.weight_bytes, slots=(Slots(1024, None),), vocabulary=info.vocabulary)
+    return lambda _: Account(footprint, info.context)
 
 
 class _Bringer:

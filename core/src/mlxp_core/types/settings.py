@@ -45,6 +45,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         batch: most rows decoded together.
         queue: most requests waiting; beyond it new ones get 429.
         prefill_chunk: tokens of a prompt read between two decode steps.
+        memory_budget: what models may take, such as ``12GB`` or ``8GiB``; absent = what this machine has to spare.
         prompt_cache_bytes: memory for prompts that may come again; 0 = off, absent = an eighth of the machine's.
         prompt_cache_dir: folder that keeps them over a restart; absent = nothing is written.
         prompt_cache_disk_bytes: most bytes in that folder.
@@ -56,6 +57,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     batch: int = 8
     queue: int = 128
     prefill_chunk: int = 512
+    memory_budget: str | None = None
     prompt_cache_bytes: int | None = None
     prompt_cache_dir: Path | None = None
     prompt_cache_disk_bytes: int = 16 * 2**30

@@ -9,7 +9,9 @@ from msgspec import Struct
 from openai.types import Model
 
 from mlxp_core.contracts import PluginReport, ProtocolReport
-from mlxp_core.errors import NotFound, UnknownModel
+from mlxp_core.errors import BadRequest, NotFound, Unavailable, UnknownModel
+from mlxp_core.memory import Account, Footprint, MemoryPlan
+from mlxp_core.memory.footprint import Slots
 from mlxp_core.types import (
     Capabilities,
     Catalogue,
@@ -17,6 +19,7 @@ from mlxp_core.types import (
     EngineSettings,
     EngineStats,
     KVInForce,
+    Machine,
     ModelInfo,
     RunningRequest,
     WireRequest,
@@ -44,6 +47,7 @@ class Described(Struct):
     offered: Catalogue = Catalogue(
         (info("owner/big", vision=True, thinking=True), info("small")), aliases={"fast": "small"}
     )
+    plan: object = None
     inside: frozenset[str] = frozenset({"chatcmpl-1"})
     version: str = "1.2.3"
     started_s: float = 1760000000.5
@@ -94,13 +98,18 @@ class Described(Struct):
     def cancel(self, request_id):
         return request_id in self.inside
 
+    def fit(self, model="", *, rows=1, context=None, skus=False):
+        if self.plan is None:
+            return None
+        return self.plan.fit(model or "owner/big", rows=rows, context=context, skus=skus)
+
 
 @pytest.fixture
 def ask():
     queries = {(query.method, query.path): query for query in plugin.mlxp_protocols()[0].endpoints}
 
-    def run(path, services=None, *, method="GET", **params):
-        asked = WireRequest(method=method, path=path, params=params)
+    def run(path, services=None, *, method="GET", query=None, **params):
+        asked = WireRequest(method=method, path=path, params=params, query=query or {})
         return queries[method, path].answer(asked, services or Described())
 
     return run
@@ -209,6 +218,10 @@ def test_stats_hold_what_the_engine_and_the_settings_say(ask):
         prefilling=1,
         running=2,
         cache_bytes=7,
+        budget_bytes=50,
+        reserved_bytes=30,
+        active_bytes=28,
+        peak_bytes=29,
         finished=5,
         prompt_tokens=11,
         pace_s=1.0,
@@ -227,10 +240,69 @@ def test_stats_hold_what_the_engine_and_the_settings_say(ask):
     }
     assert told["batch"] == {"configured": 4, "batched": True, "active_rows": 3}
     assert told["queue"] == {"limit": 16, "waiting": 3, "prefilling": 1, "running": 2}
-    assert told["admission"] == {"weights_bytes": 20, "cache_bytes": 7}
+    assert told["admission"] == {
+        "max_safe_context": None,
+        "memory_budget_bytes": None,
+        "usable_bytes": 50,
+        "weights_bytes": 20,
+        "reserved_bytes": 30,
+        "cache_bytes": 7,
+        "active_bytes": 28,
+        "peak_bytes": 29,
+    }
     assert (told["totals"]["finished"], told["totals"]["prompt_tokens"]) == (5, 11)
     assert (told["timings"]["ttft_s"], told["timings"]["tokens_per_s"]) == (0.5, 20.0)
     assert (told["timings"]["row_s"], told["timings"]["decode_s"]) == (1.0, 2.0)
+
+
+GIB = 2**30
+PLAN = MemoryPlan(
+    {"owner/big": lambda _: Account(Footprint(weights=2 * GIB, slots=(Slots(100_000, None),)), 4096)},
+    Machine(backend="metal", chip="M3", ram_bytes=16 * GIB, usable_bytes=12 * GIB, bandwidth_gbs=100.0),
+    EngineSettings(),
+)
+
+
+def test_fit_says_how_a_model_fits_this_machine_and_others(ask):
+    told = json.loads(ask("/fit", Described(plan=PLAN)).body)
+    assert told["machine"]["chip"] == "M3"
+    assert (told["context_tokens"], told["typical_context_tokens"]) == (4096, 4096)
+    report = told["report"]
+    assert (report["fits"], report["weights_bytes"], report["usable_bytes"]) == (True, 2 * GIB, 12 * GIB)
+    assert report["total_bytes"] == sum(
+        report[part] for part in ("weights_bytes", "kv_bytes", "transient_bytes")
+    )
+    assert told["typical_decode_tps"] == pytest.approx(100e9 / (2 * GIB + 4096 * 100_000) * 0.82)
+    assert len(told["sku_matrix"]) == 41
+    assert told["sku_matrix"][0].keys() == {"sku", "ram_gb", "fits", "max_context", "decode_tps"}
+    assert told["measured_decode_tps"] is None
+
+
+def test_fit_can_be_asked_for_rows_and_a_context(ask):
+    asked = {"batch": "3", "context": "1000", "skus": "false"}
+    told = json.loads(ask("/fit", Described(plan=PLAN), query=asked).body)
+    assert (told["report"]["rows"], told["report"]["context_tokens"]) == (3, 1000)
+    assert told["report"]["kv_bytes"] == 3 * 1024 * 100_000
+    assert told["sku_matrix"] == []
+
+
+@pytest.mark.parametrize(
+    "query", [{"batch": "0"}, {"context": "-1"}, {"context": "many"}, {"batch": "9" * 40}, {"skus": "maybe"}]
+)
+def test_what_fit_cannot_read_is_refused_by_name(ask, query):
+    (name,) = query
+    with pytest.raises(BadRequest, match=name):
+        ask("/fit", Described(plan=PLAN), query=query)
+
+
+def test_a_server_that_does_not_count_says_so(ask):
+    with pytest.raises(Unavailable, match="memory budget"):
+        ask("/fit")
+
+
+def test_stats_say_how_long_a_context_fits(ask):
+    told = json.loads(ask("/stats", Described(plan=PLAN)).body)["admission"]
+    assert (told["max_safe_context"], told["weights_bytes"]) == (4096, 2 * GIB)
 
 
 REQUEST = "/v1/requests/{request_id:str}"
@@ -261,6 +333,6 @@ def test_health_is_open_and_cancelling_is_not_for_everybody():
 def test_answers_have_the_type_they_announce(ask):
     params = {"model_id": "small", "request_id": "chatcmpl-1"}
     for query in plugin.mlxp_protocols()[0].endpoints:
-        response = ask(query.path, method=query.method, **params)
+        response = ask(query.path, Described(plan=PLAN), method=query.method, **params)
         assert msgspec.json.decode(response.body, type=query.returns)
         assert response.media_type == "application/json"

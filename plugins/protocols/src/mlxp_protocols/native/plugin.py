@@ -2,10 +2,11 @@
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import Query, WireProtocol
-from mlxp_core.errors import NotFound, UnknownModel
-from mlxp_core.types import RunningRequest
+from mlxp_core.errors import BadRequest, NotFound, Unavailable, UnknownModel
+from mlxp_core.types import Fit, RunningRequest
 from mlxp_protocols import openai_error
 from mlxp_protocols.native import answers, wire
+from mlxp_protocols.native.fit import fit
 from mlxp_protocols.native.stats import Stats, stats
 
 HEALTH = tuple(
@@ -81,6 +82,13 @@ ENDPOINTS = (
         answer=answers.plugins,
         returns=wire.PluginList,
         summary="List the plugins",
+    ),
+    Query(
+        path="/fit",
+        answer=fit,
+        returns=Fit,
+        summary="Show how a model fits this machine",
+        raises=(BadRequest, UnknownModel, Unavailable),
     ),
     Query(path="/stats", answer=stats, returns=Stats, summary="Show the server in numbers"),
     *REQUESTS,

@@ -77,11 +77,27 @@ class Totals(Struct, frozen=True):
     host_s: float
 
 
-class Admission(Struct, frozen=True):
-    """What memory is spent on."""
+class Admission(Struct, frozen=True, kw_only=True):
+    """What memory is spent on: what was predicted, and what is measured.
 
+    Attributes:
+        max_safe_context: longest context of the default model that fits; ``None`` = nobody counts.
+        memory_budget_bytes: as the settings say; ``None`` = they do not.
+        usable_bytes: what models may take; 0 = nobody counts.
+        weights_bytes: predicted, of the default model and its eyes; of its files, where nobody counts.
+        reserved_bytes: predicted, the most that weights and the rows of this moment may come to.
+        cache_bytes: measured, of the rows' keys, values and states.
+        active_bytes, peak_bytes: measured, of all arrays: now, and at most since the last model was loaded.
+    """
+
+    max_safe_context: int | None
+    memory_budget_bytes: int | None
+    usable_bytes: int
     weights_bytes: int
+    reserved_bytes: int
     cache_bytes: int
+    active_bytes: int
+    peak_bytes: int
 
 
 class Attention(Struct, frozen=True):
@@ -139,8 +155,24 @@ def gather(services: Services) -> Stats:
         queue=Queue(limits.queue, now.waiting, now.prefilling, now.running),
         timings=_timings(now),
         totals=_totals(now),
-        admission=Admission(sum(model.weight_bytes for model in models), now.cache_bytes),
+        admission=_admission(services, now, limits),
         kv_quant=_kv_quant(now.kv.get(models[0].id)) if models else None,
+    )
+
+
+def _admission(services: Services, now: EngineStats, limits: EngineSettings) -> Admission:
+    models = services.catalogue().models
+    told = services.fit(models[0].id) if models else None
+    stored = sum(model.weight_bytes for model in models)
+    return Admission(
+        max_safe_context=None if told is None else told.context_tokens,
+        memory_budget_bytes=None if limits.memory_budget is None else now.budget_bytes,
+        usable_bytes=now.budget_bytes,
+        weights_bytes=stored if told is None else told.report.weights_bytes,
+        reserved_bytes=now.reserved_bytes,
+        cache_bytes=now.cache_bytes,
+        active_bytes=now.active_bytes,
+        peak_bytes=now.peak_bytes,
     )
 
 

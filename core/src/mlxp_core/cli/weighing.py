@@ -1,0 +1,50 @@
+"""From a model folder and the settings to what the model takes; shared by ``serve`` and ``fit``."""
+
+from mlxp_core.contracts import FamilyConfig, ModelFamily
+from mlxp_core.errors import SetupError
+from mlxp_core.loading.eyes import Eyes
+from mlxp_core.loading.folder import ModelFolder
+from mlxp_core.loading.kv_config import kv_scheme
+from mlxp_core.memory import Reckon
+from mlxp_core.types import EngineSettings, Machine
+
+
+def this_machine_or_fail() -> Machine:
+    """Return what arrays are computed on.
+
+    Raises:
+        SetupError: MLX has no back end here.
+    """
+    try:
+        from mlxp_core.memory.device import this_machine  # its failure is worth a message
+    except ImportError as error:
+        raise SetupError(
+            f"MLX has no back end on this machine ({error}); install mlxp-core[cpu] for the processor, or "
+            "mlxp-core[cuda] for an NVIDIA GPU"
+        ) from error
+    return this_machine()
+
+
+def reckon_of(
+    folder: ModelFolder,
+    family: ModelFamily,
+    config: FamilyConfig,
+    eyes: Eyes | None,
+    settings: EngineSettings,
+) -> Reckon:
+    """Return what weighs a model on any machine, run as the settings say.
+
+    Args:
+        folder: the model.
+        family: which claims it.
+        config: as the family read it.
+        eyes: its vision tower, if it is served with one.
+        settings: type of the weights, and how keys and values are kept.
+
+    Raises:
+        ModelFolderError: the model's kv_config.json is damaged.
+    """
+    from mlxp_core.loading.weighing import weigh  # it loads MLX
+
+    scheme = kv_scheme(folder.path, settings)
+    return lambda machine: weigh(folder, family, config, machine, dtype=settings.dtype, kv=scheme, eyes=eyes)
