@@ -40,6 +40,7 @@ PLUGINS = [(point.name, point.load()) for point in entry_points(group="mlxp") if
 TALK = {"messages": [{"role": "user", "content": "hello"}], "tools": None, "tool_choice": None}
 SHORT = {"n": 1, "max_tokens": 3, "stop": None, "logit_bias": None, "sampler_stages": None, "adapter": None}
 MEANT = {
+    "/v1/adapters": {"path": "no/such/adapter"},
     "/v1/messages": {**TALK, **SHORT, "system": "be brief", "output_config": None, "output_format": None},
     "/v1/messages/count_tokens": {**TALK, "output_config": None, "output_format": None},
     "/v1/chat/completions": {**TALK, **SHORT, "max_completion_tokens": 3, "response_format": None},
@@ -54,8 +55,12 @@ MEANT = {
 
 STREAMED = {"/v1/messages", "/v1/chat/completions", "/v1/completions", "/v1/responses"}
 
-NEVER = {("post", "/v1/responses/{response_id}/cancel")}
-"""Operations that have no good answer."""
+NEVER = {
+    ("post", "/v1/responses/{response_id}/cancel"),
+    ("post", "/v1/adapters"),
+    ("delete", "/v1/adapters/{adapter_id}"),
+}
+"""Operations that have no good answer, or none where the model has no arrays."""
 
 RUNNING = "/v1/requests/{request_id}"
 
