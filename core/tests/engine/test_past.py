@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from mlxp_core.engine import Pool
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.orders import Cancel, Submit
-from mlxp_core.engine.past import LEAST, Origin, Past, spaced
+from mlxp_core.engine.origins import Origin
+from mlxp_core.engine.past import Past
+from mlxp_core.engine.pauses import LEAST, spaced
 from mlxp_core.engine.runner import BatchRunner
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.sequence import Sequence
@@ -21,6 +23,7 @@ from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import Prefill, Recall
 from mlxp_core.kv import PlainPolicy
 from mlxp_core.loading.network import Network
+from mlxp_core.promptcache.tiers import Tiers
 from mlxp_core.prompting import Prompt
 from mlxp_core.testing.networks import load, random_parameters
 from mlxp_core.types import EngineSettings, Failed, Finished, Prefilled, Sampling, TextDelta
@@ -102,10 +105,10 @@ def network(request):
 class House:
     """Scheduler and device runner with a prompt cache, turned by hand."""
 
-    def __init__(self, network, clock, *, limit_bytes=2**24, **engine):
+    def __init__(self, network, clock, *, limit_bytes=2**24, tiers=None, **engine):
         shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)
         chosen = EngineSettings(**{"prefill_chunk": 16, "prompt_cache_bytes": limit_bytes, **engine})
-        self.past = Past(shelf, limit_bytes=limit_bytes, origin=Origin, chunk=chosen.prefill_chunk)
+        self.past = Past(shelf, tiers=tiers or Tiers(limit_bytes), origin=Origin, chunk=chosen.prefill_chunk)
         self.runner = BatchRunner(shelf, {}, clock, self.past)
         self.scheduler = Scheduler(["m"], chosen, clock)
         self.steps = []
@@ -325,7 +328,7 @@ def test_adapters_keep_apart_and_are_forgotten(house, asking):
     assert run(ask("adapted", "one")) == 0
     here.past.forget(adapter="one")
     assert run(ask("plain once more")) > 0
-    here.past.clear()
+    here.past.close()
     assert run(ask("after all")) == 0
 
 
@@ -384,3 +387,94 @@ def test_pauses_are_apart_but_for_the_first_and_the_last(places, after):
         assert kept[0] == places[0]
         assert kept[-1] == places[-1]
     assert all(later - one >= LEAST for one, later in itertools.pairwise(kept[1:]))
+
+
+@pytest.fixture
+def folders(network, clocks, tmp_path):
+    """Make houses that keep checkpoints in one folder; each closes the one before, as a restart does."""
+    made = []
+
+    def make(**engine):
+        for old in made:
+            old.runner.close()
+        made.append(House(network, clocks(), tiers=Tiers(2**24, tmp_path, 2**24), **engine))
+        return made[-1]
+
+    yield make
+    made[-1].runner.close()
+
+
+def test_a_restart_goes_on_from_what_was_read_before(folders, house, asking):
+    prompt, more = random_tokens(1, 80), random_tokens(2, 15)
+    before = folders()
+    before.run_dry(*submit(asking("first", prompt, [60])))
+    here = folders()
+    asked, alone = (asking("second", [*prompt[:60], *more], [60], max_tokens=8) for _ in range(2))
+    here.run_dry(*submit(asked))
+    house(limit_bytes=0).run_dry(*submit(alone))
+    assert usage(asked).cached == 60
+    assert text(asked) == text(alone)
+    assert here.stats.disk_entries >= 1
+    assert 0 < here.stats.disk_bytes <= here.stats.disk_limit_bytes
+
+
+def test_rows_go_on_while_another_waits_for_the_disk(folders, house, asking):
+    prompt = random_tokens(1, 80)
+    folders().run_dry(*submit(asking("first", prompt, [60])))
+    here = folders(batch=2)
+    busy = asking("busy", random_tokens(3, 20), max_tokens=200)
+    here.turn(*submit(busy))
+    while not numbers(busy):
+        here.turn()
+    asked = asking("second", [*prompt[:60], 3, 4], [60])
+    here.turn(*submit(asked))
+    while not usage_known(asked):
+        said = len(numbers(busy))
+        here.turn()
+        here.turn()
+        assert len(numbers(busy)) > said
+    here.run_dry()
+    assert usage(asked).cached in {0, 60}  # the folder may not have been looked through yet
+    alone = asking("second", [*prompt[:60], 3, 4])
+    house(limit_bytes=0).run_dry(*submit(alone))
+    assert text(asked) == text(alone)
+
+
+def usage_known(asked):
+    return any(isinstance(event, Prefilled) for event in asked.heard)
+
+
+class Shifted(PlainPolicy):
+    """Broken: what is thawed is not what was frozen."""
+
+    def full(self, layer):
+        made = super().full(layer)
+        thaw = made.thaw
+
+        def wrong(snapshot):
+            arrays = tuple(array + 0.1 for array in snapshot.arrays)
+            return thaw(replace(snapshot, arrays=arrays))
+
+        made.thaw = wrong
+        return made
+
+
+def test_a_model_that_fails_its_trial_is_never_served_from_the_cache(network, clocks, house, asking, caplog):
+    here, prompt = House(replace(network, policy=Shifted(mx.float32)), clocks()), random_tokens(1, 60)
+    for number in range(3):
+        asked, alone = (asking(f"r{number}", [*prompt, *range(1, number + 2)], [50]) for _ in range(2))
+        here.run_dry(*submit(asked))
+        house(limit_bytes=0).run_dry(*submit(alone))
+        assert text(asked) == text(alone)
+        assert usage(asked).cached == 0
+    assert "reuses nothing of m" in caplog.text
+    assert "off by" in here.stats.off
+    assert (here.stats.entries, here.stats.hits) == (0, 0)
+
+
+def test_a_sound_model_passes_its_trial_in_idle_time(house, asking):
+    here = house()
+    here.run_dry(*submit(asking("first", random_tokens(1, 60), [50])))
+    assert here.past._trials._tried == {"m"}
+    assert not here.past._trials.due
+    assert here.stats.off is None

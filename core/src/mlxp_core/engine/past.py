@@ -9,82 +9,45 @@ prompt has been read, and one at the row's end. Where layers cannot (windows tha
 checkpoint serves its own place only. So the prompt is then read in chunks that end where other prompts of the
 conversation are likely to part from it (``Prompt.boundaries``), and each leaves a checkpoint. Without boundaries, the
 last whole chunk does.
+
+Before a model's first hit it is tried whether its rows go on as they should (see ``trial``); if not, nothing of it is
+reused. Where there is a folder, checkpoints are written to it and found in it, too; a row that others would wait for
+does not wait for the disk.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Sequence as SequenceOf
-from importlib.metadata import version
 
 import mlx.core as mx
-from msgspec import Struct
 from msgspec.structs import replace
 
-from mlxp_core import __version__
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.orders import LoadPlan
+from mlxp_core.engine.origins import Origin, origin_of, usual_bytes
+from mlxp_core.engine.pauses import LEAST, pauses
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.shelf import Shelf
+from mlxp_core.engine.trial import Trials
 from mlxp_core.kv import BatchCache, RowSnapshot
-from mlxp_core.promptcache import (
-    Namespace,
-    Store,
-    Tokens,
-    explain,
-    outside_images,
-    prompt_key,
-    weights_identity,
-)
+from mlxp_core.loading.network import Network
+from mlxp_core.promptcache import Found, Namespace, Tokens, explain, off, outside_images, prompt_key
 from mlxp_core.promptcache.pieces import Held, snapshots_of, take
+from mlxp_core.promptcache.tiers import Tiers
 from mlxp_core.types import EngineSettings, PromptCacheStats, Reuse
-
-LEAST = 16
-"""Tokens of the shortest checkpoint, and between two of one prompt."""
-
-LEAD_IN = 32
-"""Most tokens that a template writes between a conversation and its answer."""
 
 RECENT = 32
 """Explanations that are kept."""
 
 
-class Origin(Struct, frozen=True):
-    """What the cache must know of a model.
-
-    Attributes:
-        weights: identity of its weights; see ``weights_identity``.
-        spell: token -> its text, for explanations.
-    """
-
-    weights: str
-    spell: Callable[[int], str] = str
-
-
 def open_past(shelf: Shelf, plans: Mapping[str, LoadPlan], settings: EngineSettings) -> "Past":
     """Return the prompt cache that the settings ask for."""
     limit = settings.prompt_cache_bytes
+    tiers = Tiers(
+        usual_bytes() if limit is None else limit, settings.prompt_cache_dir, settings.prompt_cache_disk_bytes
+    )
     return Past(
-        shelf,
-        limit_bytes=usual_bytes() if limit is None else limit,
-        origin=lambda model: origin_of(plans[model]),
-        chunk=settings.prefill_chunk,
+        shelf, tiers=tiers, origin=lambda model: origin_of(plans[model]), chunk=settings.prefill_chunk
     )
-
-
-def origin_of(plan: LoadPlan) -> Origin:
-    """Return what tells the rows of one model from those of any other."""
-    files = {tensor.file for tensor in plan.folder.tensors.values()}
-    device = mx.default_device().type
-    weights = weights_identity(
-        [*files, plan.folder.path / "config.json"], plan.dtype, __version__, version("mlx"), str(device)
-    )
-    return Origin(weights, plan.spell)
-
-
-def usual_bytes() -> int:
-    """Return an eighth of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
 
 
 class Past:
@@ -98,7 +61,7 @@ class Past:
         self,
         shelf: Shelf,
         *,
-        limit_bytes: int,
+        tiers: Tiers | None = None,
         origin: Callable[[str], Origin] = Origin,
         chunk: int = 512,
     ) -> None:
@@ -106,44 +69,70 @@ class Past:
 
         Args:
             shelf: has the models.
-            limit_bytes: memory for checkpoints; 0 = keep none.
+            tiers: where checkpoints are kept; ``None`` = nowhere.
             origin: model id -> what must be known of it; asked once.
             chunk: tokens of a prompt read at once.
         """
         self._shelf = shelf
-        self._store: Store[Held] = Store(limit_bytes)
+        self._tiers = tiers or Tiers(0)
+        self._store = self._tiers.memory
         self._origin = origin
         self._origins: dict[str, Origin] = {}
         self._chunk = chunk
+        self._trials = Trials()
         self._hits = self._misses = self._hit_tokens = 0
         self._recent: deque[Reuse] = deque(maxlen=RECENT)
         self.stats: PromptCacheStats | None = None
         self._room: int | None = None
         self._count()
 
-    def recall(self, sequence: Sequence) -> tuple[BatchCache, Recalled]:
-        """Return a row that holds what is known of a prompt, and what to do with the rest."""
-        prompt, key, namespace = sequence.order.prompt, key_of(sequence), self._namespace(sequence)
-        found = self._store.find(
-            namespace, key, len(key) - 1, fit=lambda length: outside_images(length, prompt.spans)
-        )
-        network = self._shelf[sequence.order.model]
-        row = BatchCache(network.model.make_caches(network.policy))
-        if found.value is not None:
-            row = thawed(row, found.value, found.length)
-        reuse = explain(
+    def recall(self, sequence: Sequence, *, wait: bool = True) -> tuple[BatchCache, Recalled] | None:
+        """Return a row that holds what is known of a prompt, and what to do with the rest.
+
+        Args:
+            sequence: whose prompt it is.
+            wait: for the disk; otherwise the answer may be ``None``, and is to be asked for again.
+        """
+        prompt, key, model = sequence.order.prompt, key_of(sequence), sequence.order.model
+        found = self._tiers.find(
+            self._namespace(sequence),
             key,
-            cached=found.length,
-            shared=found.shared,
-            other=found.other,
-            known=found.known,
-            lost=self._store.lost(namespace, key, [b for b in prompt.boundaries if b > found.length]),
-            message_ends=prompt.message_ends,
-            spell=self._of(sequence.order.model).spell,
+            len(key) - 1,
+            fit=lambda length: outside_images(length, prompt.spans),
+            wait=wait,
         )
+        if found is None:
+            return None
+        row = empty_row(self._shelf[model])
+        reuse = self._explained(sequence, found)
+        if found.value is not None:
+            fault = self._try(model)
+            if fault is None:
+                row = thawed(row, found.value, found.length)
+            else:
+                reuse = off(len(key), fault)
         reuse = replace(reuse, request_id=sequence.request_id)
         self._note(reuse)
-        return row, Recalled(found.length, self._stops(sequence, row, found.length), reuse)
+        return row, Recalled(reuse.cached, self._stops(sequence, row, reuse.cached), reuse)
+
+    def rest(self) -> None:
+        """Do what is better done while nothing else is to be done."""
+        for model in tuple(self._trials.due):
+            if model in self._shelf:
+                self._try(model)
+        if self._tiers.disk is not None:
+            mx.synchronize()
+            self.tend()
+            self.tend()  # for what was offered in this very step
+
+    def tend(self) -> None:
+        """See after the disk. Called when the device has computed all that was asked of it before the last call."""
+        if self._tiers.tend():
+            self._count()
+
+    def close(self, patience_s: float = 5.0) -> None:
+        """Write what has not been written, as far as patience goes, and forget everything."""
+        self._tiers.close(patience_s)
 
     def keep_read(self, sequence: Sequence, cache: BatchCache) -> None:
         """Take a checkpoint of a prompt that is being read, if it will be of use where it stands."""
@@ -174,16 +163,12 @@ class Past:
         self._store.shrink(limit_bytes)
         self._count()
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._store.forget(lambda _: True)
-        self._count()
-
     def _keep(self, sequence: Sequence, cache: BatchCache, row: int) -> None:
         """Take a checkpoint of a row where it stands, or as far back as its tokens are known."""
         key = (*key_of(sequence), *sequence.taken)[: cache.lengths[row]]
         namespace = self._namespace(sequence)
         ours = self._store.limit_bytes > 0 and sequence.order.pool is None
+        ours = ours and sequence.order.model not in self._trials.faults
         if not ours or len(key) < LEAST or self._store.touch(namespace, key):
             return
         if not cache.trim(row, cache.lengths[row] - len(key)):
@@ -196,8 +181,31 @@ class Past:
             cache.reached(row),
             self._store.relatives(namespace, key),
         )
-        self._store.put(namespace, key, made)
+        self._tiers.put(namespace, key, made)
         self._count()
+
+    def _explained(self, sequence: Sequence, found: Found[Held]) -> Reuse:
+        prompt, key = sequence.order.prompt, key_of(sequence)
+        missed = [place for place in prompt.boundaries if place > found.length]
+        return explain(
+            key,
+            cached=found.length,
+            shared=found.shared,
+            other=found.other,
+            known=found.known,
+            lost=self._store.lost(self._namespace(sequence), key, missed),
+            message_ends=prompt.message_ends,
+            spell=self._of(sequence.order.model).spell,
+        )
+
+    def _try(self, model: str) -> str | None:
+        """Return what is wrong with checkpoints of a model, and forget those it has; ``None`` = nothing."""
+        fault = self._trials.fault(model, self._shelf[model])
+        if fault is not None:
+            weights = self._of(model).weights
+            self._store.forget(lambda namespace: namespace.weights == weights)
+            self._count()
+        return fault
 
     def _has_room(self, size: int) -> bool:
         """Make room for a checkpoint of at most ``size`` bytes, before it is made; false if there is none."""
@@ -211,6 +219,7 @@ class Past:
     def _of(self, model: str) -> Origin:
         if model not in self._origins:
             self._origins[model] = self._origin(model)
+            self._trials.due.add(model)
         return self._origins[model]
 
     def _namespace(self, sequence: Sequence) -> Namespace:
@@ -226,28 +235,29 @@ class Past:
         self._count()
 
     def _count(self) -> None:
+        disk = self._tiers.disk
         if self._store.limit_bytes:
             self.stats = PromptCacheStats(
+                off="; ".join(f"{model}: {why}" for model, why in self._trials.faults.items()) or None,
                 hits=self._hits,
                 misses=self._misses,
                 hit_tokens=self._hit_tokens,
                 entries=len(self._store),
                 bytes=self._store.nbytes,
                 limit_bytes=self._store.limit_bytes,
+                disk_off=None if disk is None else disk.off,
+                disk_entries=0 if disk is None else len(disk),
+                disk_bytes=0 if disk is None else disk.nbytes,
+                disk_limit_bytes=0 if disk is None else disk.limit_bytes,
                 recent=tuple(self._recent),
             )
 
     def _stops(self, sequence: Sequence, row: BatchCache, cached: int) -> tuple[int, ...]:
         """Return where reading should pause: nowhere, if any token can be gone back to from the row's end."""
-        length = len(sequence.prompt)
-        if can_return(row, length + sequence.max_tokens):
+        prompt = sequence.order.prompt
+        if can_return(row, len(prompt.tokens) + sequence.max_tokens):
             return ()
-        boundaries = sequence.order.prompt.boundaries
-        if not boundaries:
-            boundaries = (cached + (length - 1 - cached) // self._chunk * self._chunk,)
-        elif length - boundaries[-1] > LEAD_IN:
-            boundaries = (*boundaries, length - 1)  # nothing leads into the answer: history ends where the prompt does
-        return spaced([place for place in boundaries if place > cached], cached)
+        return pauses(prompt.boundaries, len(prompt.tokens), cached=cached, chunk=self._chunk)
 
 
 def key_of(sequence: Sequence) -> Tokens:
@@ -256,19 +266,14 @@ def key_of(sequence: Sequence) -> Tokens:
     return prompt_key(prompt.tokens, prompt.spans, [image.digest for image in prompt.images])
 
 
+def empty_row(network: Network) -> BatchCache:
+    """Return a row that holds nothing."""
+    return BatchCache(network.model.make_caches(network.policy))
+
+
 def can_return(cache: BatchCache, reached: int) -> bool:
     """Say whether a row that has come so far could go back to any of its tokens, whatever it holds now."""
     return all(layer.can_trim(reached, reached) for layer in cache.layers)
-
-
-def spaced(places: SequenceOf[int], after: int) -> tuple[int, ...]:
-    """Leave out places close to the next one or to ``after``, but neither the first, the instructions, nor the last."""
-    kept: list[int] = []
-    for place in reversed(places):
-        far = kept and kept[-1] - place >= LEAST and place - after >= LEAST
-        if not kept or far or place == places[0]:
-            kept.append(place)
-    return tuple(reversed(kept))
 
 
 def thawed(empty: BatchCache, known: Held, length: int) -> BatchCache:

@@ -26,22 +26,24 @@ A step that raises may leave a row half done, in the batch or out of it. Nothing
 the rows that the step was about (all of the batch, if it was a decode step), and what has ended is freed by the next
 step, whatever state it is in. So a batch is never gone on with after a fault, and the next row begins a new one.
 
-Everything that is kept for a row hangs in one of four places: ``_prefilling`` (a prompt half read), ``_prefixes``
-(a prompt read, for siblings to fork), ``_ready`` (first token drawn, not in the batch yet), ``_batch``.
+Everything that is kept for a row hangs in one of three places: ``_prompts`` (half read, or read, for siblings to fork),
+``_ready`` (first token drawn, not in the batch yet), ``_batch``.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 
 import mlx.core as mx
 
+from mlxp_core.adapters import Fitted
 from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.batch import Batch, Unread
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.features import Features
 from mlxp_core.engine.past import Past
 from mlxp_core.engine.pooling import UnreadVector
-from mlxp_core.engine.prompts import HalfRead, Prefix
+from mlxp_core.engine.prompts import Prompts
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import (
@@ -55,11 +57,14 @@ from mlxp_core.engine.steps import (
     Prefill,
     Read,
     Recall,
+    Rest,
     Step,
+    Unload,
 )
-from mlxp_core.kv import BatchCache, RowSnapshot, forward
+from mlxp_core.kv import BatchCache
 from mlxp_core.loading.network import Network
 from mlxp_core.memory.device import forget_peak, measured
+from mlxp_core.types import KVInForce
 
 CLEAR_EVERY = 256
 """Decode steps between two clearings of the allocator's cache."""
@@ -80,13 +85,12 @@ class BatchRunner:
     ) -> None:
         """Begin with nothing on the device but what is on the shelf, and in the ``past``, if anything is kept."""
         self._shelf = shelf
-        self._past = past or Past(shelf, limit_bytes=0)
+        self._past = past or Past(shelf)
         self._features = Features(shelf)
         self._stages = stages
         self._clock = clock
-        self._prefilling: dict[int, HalfRead] = {}  # by sequence key, as is _ready
-        self._prefixes: dict[str, Prefix] = {}  # by request id
-        self._ready: dict[int, Batch] = {}
+        self._prompts = Prompts(shelf, self._features, self._past)
+        self._ready: dict[int, Batch] = {}  # by sequence key
         self._batch: Batch | None = None
         self._unread: list[Unread | UnreadVector] = []
         self._cache_bytes = 0
@@ -96,19 +100,19 @@ class BatchRunner:
 
     def run(self, step: Step) -> Outcome:
         """Carry out a step; see the module's first page."""
-        self._past.keep_ended(self._rows())
+        self._past.keep_ended(chain(self._prompts.placed(), *(batch.placed for batch in self._batches)))
         self._sweep()
         return self._carry_out(step)
 
     def close(self) -> None:
         """Free everything, the shelf included."""
-        self._prefilling.clear()
-        self._prefixes.clear()
+        self._prompts.clear()
         self._ready.clear()
         self._unread.clear()
         self._batch = None
         self._features.clear()
-        self._past.clear()
+        mx.synchronize()
+        self._past.close()
         self._shelf.clear()
         mx.synchronize()
         mx.clear_cache()
@@ -118,18 +122,12 @@ class BatchRunner:
         failures: list[Failure] = []
         host_s, kv, recalled, fitted = 0.0, None, Recalled(), None
         match step:
-            case Load(model):
-                self._shelf.load(model)
-                kv = self._shelf[model].kv
-                forget_peak()
-            case Recall(sequence, room):
-                self._past.give_room(room)
-                cache, recalled = self._past.recall(sequence)
-                self._prefilling[sequence.key] = HalfRead(sequence, cache)
+            case Load() | Unload() | Adapt():
+                kv, fitted = self._shelve(step)
+            case Recall():
+                self._past.give_room(step.room)
+                recalled = self._prompts.recall(step)
                 self._measure()
-            case Adapt(message):
-                fitted = self._shelf.adapt(message)
-                self._past.forget(adapter=message.key)  # of one that is new, there is nothing
             case Prefill():
                 with self._shelf.adapters((step.sequence,)):
                     self._prefill(step)
@@ -144,27 +142,33 @@ class BatchRunner:
                     draws += self._read_all()
             case Read():
                 draws = self._read_all()
-        return Outcome(
-            tuple(draws),
-            tuple(failures),
-            self._cache_bytes,
-            host_s,
-            kv,
-            recalled,
-            self._past.stats,
-            fitted,
-            *measured(),
-        )
+            case Rest():
+                self._past.rest()
+        rows = (tuple(draws), tuple(failures), self._cache_bytes, host_s)
+        return Outcome(*rows, kv, recalled, self._past.stats, fitted, *measured())
+
+    def _shelve(self, step: Load | Unload | Adapt) -> tuple[KVInForce | None, Fitted | None]:
+        """Let models and adapters come and go; return how a new one keeps keys and values, or what it changes."""
+        match step:
+            case Load(model, room):
+                self._past.give_room(room)
+                self._shelf.load(model)
+                forget_peak()
+                return self._shelf[model].kv, None
+            case Unload(model):
+                self._shelf.unload(model)
+                self._features.forget(model)
+                mx.clear_cache()
+                return None, None
+            case Adapt(message):
+                self._past.forget(adapter=message.key)  # of one that is new, there is nothing
+                return None, self._shelf.adapt(message)
 
     # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _prefill(self, step: Prefill) -> None:
         sequence, network = step.sequence, self._shelf[step.sequence.order.model]
-        half = self._prefilling.get(sequence.key)
-        if half is None:
-            half = self._prefilling[sequence.key] = HalfRead(sequence, self._empty_row(network))
-        newest = half.take(self._read_chunk(step, network, half.cache))
-        self._past.keep_read(sequence, half.cache)
+        half, newest = self._prompts.read(step)
         if not step.last:
             mx.async_eval(newest)
             if half.newest is not None:
@@ -172,30 +176,16 @@ class BatchRunner:
                 self._read_s = None  # that was waiting for the device, not the host at work
             half.newest = newest
         elif half.pooled is None:
-            self._finish_prefill(step, network, half.cache, network.model.logits(newest[:, 0]))
+            logits = network.model.logits(newest[:, 0])
+            self._prompts.expect(step.siblings, half, logits)
+            masks = {} if step.mask is None else {sequence.key: step.mask}
+            self._first_draw(sequence, network, half.cache, logits, masks)
         else:
             self._unread.append(half.pooled.finish(sequence))
-            self._forget_half(sequence)
+        if step.last:
+            self._prompts.forget(sequence)
+            self._clear_due = True
         self._measure()
-
-    def _read_chunk(self, step: Prefill, network: Network, cache: BatchCache) -> mx.array:
-        """Run a chunk, images and all, through the network; return its hidden states ``[1, count, hidden]``."""
-        prompt = step.sequence.order.prompt
-        tokens = mx.array(prompt.tokens[step.start : step.start + step.count], dtype=mx.int32)[None]
-        shown = self._features.embeddings(step.sequence.order.model, prompt, step.start, tokens)
-        return forward(network.model, cache, tokens, embeddings=shown, images=(prompt.spans,))
-
-    def _finish_prefill(self, step: Prefill, network: Network, cache: BatchCache, logits: mx.array) -> None:
-        sequence = step.sequence
-        if step.siblings:
-            self._prefixes[sequence.request_id] = Prefix(cache.freeze(0), logits, step.siblings)
-        masks = {} if step.mask is None else {sequence.key: step.mask}
-        self._first_draw(sequence, network, cache, logits, masks)
-        self._forget_half(sequence)
-
-    def _forget_half(self, sequence: Sequence) -> None:
-        del self._prefilling[sequence.key]
-        self._clear_due = True
 
     def _fork(self, step: Fork) -> list[Failure]:
         failures = []
@@ -207,10 +197,8 @@ class BatchRunner:
         return failures
 
     def _fork_one(self, sequence: Sequence, masks: Mapping[int, bytes]) -> None:
-        network = self._shelf[sequence.order.model]
-        prefix = self._prefixes[sequence.request_id]
-        cache = self._empty_row(network).thaw(prefix.snapshot)
-        self._first_draw(sequence, network, cache, prefix.logits, masks)
+        cache, logits = self._prompts.fork(sequence)
+        self._first_draw(sequence, self._shelf[sequence.order.model], cache, logits, masks)
 
     def _first_draw(
         self,
@@ -224,10 +212,6 @@ class BatchRunner:
         row = Batch.start(network, sequence, cache, self._stages)
         self._unread.append(row.draw(logits, masks))
         self._ready[sequence.key] = row
-
-    @staticmethod
-    def _empty_row(network: Network) -> BatchCache:
-        return BatchCache(network.model.make_caches(network.policy))
 
     # ── Batch ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -284,6 +268,7 @@ class BatchRunner:
 
     def _read(self, ahead: Iterable[Unread | UnreadVector]) -> list[Draw]:
         draws = [draw for unread in ahead for draw in unread.read()]
+        self._past.tend()
         if self._clear_due:
             mx.clear_cache()
             self._clear_due = False
@@ -292,24 +277,12 @@ class BatchRunner:
 
     # ── Freeing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _rows(self) -> Iterator[tuple[Sequence, BatchCache, int]]:
-        """Yield every sequence that has tokens in a cache, with that and its row."""
-        for half in self._prefilling.values():
-            yield half.sequence, half.cache, 0
-        for batch in (*self._ready.values(), *([] if self._batch is None else [self._batch])):
-            yield from batch.placed
-
     def _sweep(self) -> None:
         """Free what ended sequences hold. Rows of the batch leave with the next ``Decode``, or when none is left."""
         held = self._held
         self._unread = [unread for unread in self._unread if not all(row.ended for row in unread.rows)]
-        self._prefilling = {key: half for key, half in self._prefilling.items() if not half.sequence.ended}
+        self._prompts.sweep()
         self._ready = {key: row for key, row in self._ready.items() if not row.rows[0].ended}
-        self._prefixes = {
-            request_id: prefix
-            for request_id, prefix in self._prefixes.items()
-            if any(not sibling.ended and not sibling.read for sibling in prefix.siblings)
-        }
         if self._batch is not None and all(sequence.ended for sequence in self._batch.rows):
             self._batch, self._read_s = None, None
         if self._held < held:
@@ -317,11 +290,11 @@ class BatchRunner:
 
     @property
     def _held(self) -> int:
-        return len(self._prefilling) + len(self._prefixes) + len(self._ready) + (self._batch is not None)
+        return len(self._prompts) + len(self._batches)
 
     def _measure(self) -> None:
-        held: list[BatchCache | RowSnapshot] = [half.cache for half in self._prefilling.values()]
-        held += [row.cache for row in self._ready.values()]
-        held += [prefix.snapshot for prefix in self._prefixes.values()]
-        held += [] if self._batch is None else [self._batch.cache]
-        self._cache_bytes = sum(item.nbytes for item in held)
+        self._cache_bytes = self._prompts.nbytes + sum(batch.cache.nbytes for batch in self._batches)
+
+    @property
+    def _batches(self) -> list[Batch]:
+        return [*self._ready.values(), *([] if self._batch is None else [self._batch])]

@@ -31,11 +31,13 @@ class Recalled(Struct, frozen=True):
         cached: tokens that need not be read.
         stops: places at which reading should pause, ascending.
         reuse: why no more is known; ``None`` = nobody could say.
+        waiting: nothing can be said yet; it is to be asked for again.
     """
 
     cached: int = 0
     stops: tuple[int, ...] = ()
     reuse: Reuse | None = None
+    waiting: bool = False
 
 
 class Sequence:
@@ -129,8 +131,8 @@ class Sequence:
         return [Started(self.request_id, order.request.model, seed, order.choice, order.echo)]
 
     def recall(self, known: Recalled) -> None:
-        """Note how much of the prompt is known; the rest is to be read."""
-        self.recalled = True
+        """Note how much of the prompt is known, unless that is still to be seen; the rest is to be read."""
+        self.recalled = not known.waiting
         self.read = self.cached = known.cached
         self.stops, self.reuse = known.stops, known.reuse
 

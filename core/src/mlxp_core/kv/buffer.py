@@ -133,7 +133,7 @@ class Buffer:
             planes = [copied(plane[row : row + 1, :, start:end]) for plane in self.planes]
         else:
             slots = mx.arange(start, end) % ring
-            planes = [mx.take(plane[row : row + 1], slots, axis=2) for plane in self.planes]
+            planes = [mx.contiguous(mx.take(plane[row : row + 1], slots, axis=2)) for plane in self.planes]
         return Snapshot(tuple(planes), sum(plane.nbytes for plane in planes), start, ring)
 
     def thaw(self, snapshot: Snapshot, picks: mx.array | None = None) -> None:
@@ -144,8 +144,8 @@ class Buffer:
 
 
 def copied(part: mx.array) -> mx.array:
-    """Return a copy with memory of its own; a slice alone would keep the whole of its source alive."""
-    return part * mx.array(1, dtype=part.dtype)
+    """Return a copy with memory of its own, rows first; a slice alone would keep the whole of its source alive."""
+    return mx.contiguous(part * mx.array(1, dtype=part.dtype))
 
 
 def _empty(like: mx.array, rows: int) -> mx.array:

@@ -74,6 +74,7 @@ class Disk:
         self._in_memory = in_memory
         self._store: Store[FiledCheckpoint] = Store(limit_bytes, dropped=self._delete)
         self._pending: OrderedDict[tuple[Namespace, Tokens], None] = OrderedDict()
+        self._scanned = False
         self._writing: Held | None = None
         self._reading: dict[str, Held | Damaged | None] = {}  # None = under way
         self._filed: WeakKeyDictionary[Piece, Filed] = WeakKeyDictionary()
@@ -104,9 +105,11 @@ class Disk:
         return len(self._store)
 
     def find(
-        self, namespace: Namespace, key: Tokens, limit: int, *, fit: Callable[[int], int]
+        self, namespace: Namespace, key: Tokens, limit: int, *, fit: Callable[[int], int], wait: bool
     ) -> Found[FiledCheckpoint]:
-        """Look a sequence up; see ``Store.find``."""
+        """Look a sequence up, as ``Store.find`` does; ``wait`` until it is known what is there."""
+        while wait and not self._scanned and self.off is None:
+            self._run_done(patience_s=1.0)
         return self._store.find(namespace, key, limit, fit=fit)
 
     def fetch(self, filed: FiledCheckpoint, *, wait: bool) -> Held | Damaged | None:
@@ -117,8 +120,11 @@ class Disk:
             here = {part: self._pieces.get(part.name) for part in filed.parts}
             held = {part: piece for part, piece in here.items() if piece is not None}
             self._jobs.put(partial(self._read, filed, held))
-        while wait and self._reading[name] is None and self._worker.is_alive():
+        while wait and self._reading[name] is None and self.off is None:
             self._run_done(patience_s=1.0)
+        if self.off is not None:
+            self._reading.clear()
+            return Damaged(name, f"is out of reach: {self.off}")
         return None if self._reading[name] is None else self._reading.pop(name)
 
     def offer(self, namespace: Namespace, key: Tokens) -> None:
@@ -163,6 +169,7 @@ class Disk:
         return True
 
     def _found(self, found: list[FiledCheckpoint]) -> None:
+        self._scanned = True
         for filed in found:
             self._store.put(filed.namespace, filed.key, filed)
 
@@ -201,10 +208,10 @@ class Disk:
         gone = [part.name for part in filed.parts if not self._store.holds(part)]
         self._jobs.put(partial(self._unlink, [f"{filed.name}{LIST}", *(f"{name}{PIECE}" for name in gone)]))
 
-    def _failed(self, error: OSError) -> None:
+    def _failed(self, error: Exception) -> None:
         self._writing = None
         self._pending.clear()
-        self.off = f"{self._folder}: {error}"
+        self.off = f"{self._folder}: {type(error).__name__}: {error}"
         _log.warning("the prompt cache keeps nothing more on disk: %s", self.off)
 
     # ── The worker ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,7 +220,7 @@ class Disk:
         while (job := self._jobs.get()) is not None:
             try:
                 done = job()
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001  # what fails here ends the folder's use, not the server
                 done = partial(self._failed, error)
             self._done.put(done)
             del job, done  # arrays in them are the other thread's to free

@@ -90,7 +90,7 @@ def on_host(piece: Piece) -> list[list[Tensor]]:
 
 
 def made_of(first: int, stop: int, rows: Rows) -> Piece:
-    """Return the piece with these arrays; copies them."""
+    """Return the piece with these arrays, whose data are plain bytes; copies them."""
     layers = tuple(tuple(_array(tensor) for tensor in row) for row in rows)
     return Piece(first, stop, layers, sum(array.nbytes for arrays in layers for array in arrays))
 

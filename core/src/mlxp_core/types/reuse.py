@@ -58,11 +58,12 @@ class PromptCacheStats(Struct, frozen=True, kw_only=True):
     """The prompt cache at one moment.
 
     Attributes:
-        off: why nothing is reused; ``None`` = it is on.
+        off: of which models nothing is reused, and why; ``None`` = of none.
         hits, misses: prompts since the start of which some, or nothing, was taken.
         hit_tokens: tokens taken, in all.
         entries: checkpoints held in memory.
         bytes, limit_bytes: memory they take, and may take.
+        disk_off: why nothing more is kept on disk, where it should be.
         disk_entries, disk_bytes, disk_limit_bytes: the same on disk.
         recent: the last prompts, oldest first.
     """
@@ -74,6 +75,7 @@ class PromptCacheStats(Struct, frozen=True, kw_only=True):
     entries: int = 0
     bytes: int = 0
     limit_bytes: int = 0
+    disk_off: str | None = None
     disk_entries: int = 0
     disk_bytes: int = 0
     disk_limit_bytes: int = 0
