@@ -7,8 +7,9 @@ from mlxp_core.loading import appraise, open_folder
 from mlxp_core.loading.appraise import USUAL_CONTEXT, Place
 from mlxp_core.loading.files import model_name, where
 from mlxp_core.loading.sketch import write_sketch
+from mlxp_core.loading.weighing import weigh
 from mlxp_core.plugins import build_registry, load_plugins, load_settings
-from mlxp_core.types import EngineSettings, Machine, PluginSettings
+from mlxp_core.types import Machine, PluginSettings
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,11 @@ def test_any_other_folder_has_its_own_name(tmp_path, place):
 
 def place(total):
     machine = Machine(backend="cpu", chip="paper", ram_bytes=2 * total, usable_bytes=total)
-    return Place(machine, total, EngineSettings())
+    return Place(machine, total, 512, weighed)
+
+
+def weighed(folder, family, config, eyes):
+    return lambda machine: weigh(folder, family, config, machine, eyes=eyes)
 
 
 def test_whether_it_fits_is_said_for_a_context_of_usual_length(sketch, registry):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from mlxp_core.contracts import Workbench
+from mlxp_core.errors import SetupError
 from mlxp_core.plugins import Setup
 from mlxp_core.types import Appraisal, EngineSettings
 
@@ -14,6 +15,26 @@ if TYPE_CHECKING:
     from mlxp_core.loading.appraise import Place
 
 S = TypeVar("S", bound=Struct)
+
+
+def place_of(settings: EngineSettings) -> "Place":
+    """Return this machine, as a place to serve models that are run as the settings say.
+
+    Raises:
+        SetupError: MLX has no back end here.
+        SettingsError: ``memory_budget`` is no amount of memory.
+    """
+    from mlxp_core.cli.weighing import reckon_of, this_machine_or_fail  # only where something is served
+    from mlxp_core.loading.appraise import Place  # as above
+    from mlxp_core.memory.plan import budget_of  # as above
+
+    machine = this_machine_or_fail()
+    return Place(
+        machine,
+        budget_of(settings, machine),
+        settings.prefill_chunk,
+        lambda folder, family, config, eyes: reckon_of(folder, family, config, eyes, settings),
+    )
 
 
 class Bench(Workbench):
@@ -36,11 +57,7 @@ class Bench(Workbench):
     @cached_property
     def _place(self) -> "Place | None":
         """Return this machine; ``None`` where MLX has no back end."""
-        from mlxp_core.loading.appraise import Place  # as above
-
         try:
-            from mlxp_core.memory.device import this_machine  # as above, and no MLX
-        except ImportError:
+            return place_of(self.section(EngineSettings))
+        except SetupError:
             return None
-        machine = this_machine()
-        return Place(machine, machine.usable_bytes, self.section(EngineSettings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,21 +14,31 @@ from mlxp_core.loading.eyes import Eyes, find_eyes
 from mlxp_core.loading.files import model_name
 from mlxp_core.loading.folder import ModelFolder, open_folder
 from mlxp_core.loading.frontend import Formats
-from mlxp_core.loading.kv_config import kv_scheme
-from mlxp_core.loading.weighing import weigh
-from mlxp_core.memory import fit
-from mlxp_core.types import Appraisal, Budget, EngineSettings, FitReport, Machine
+from mlxp_core.memory import Reckon, fit
+from mlxp_core.types import Appraisal, Budget, FitReport, Machine
 
 USUAL_CONTEXT = 8192
 """Tokens that a model should have room for."""
 
 
+Weigh = Callable[[ModelFolder, ModelFamily, FamilyConfig, Eyes | None], Reckon]
+"""Returns what weighs a model on any machine. Handed in, because weighing loads MLX."""
+
+
 class Place(Struct, frozen=True):
-    """Where models are to be served: a machine, what they may take of it in bytes, and how they are run."""
+    """Where models are to be served.
+
+    Attributes:
+        machine: what they would run on.
+        total: bytes that they may take of it.
+        chunk: most tokens of a prompt read at once.
+        weigh: says what they take.
+    """
 
     machine: Machine
     total: int
-    settings: EngineSettings
+    chunk: int
+    weigh: Weigh
 
 
 def appraise(path: Path, registry: Formats, place: Place | None = None) -> Appraisal:
@@ -80,14 +91,7 @@ def _eyes(folder: ModelFolder, family: ModelFamily, config: FamilyConfig, regist
 def _fit(
     folder: ModelFolder, family: ModelFamily, config: FamilyConfig, eyes: Eyes | None, place: Place
 ) -> FitReport:
-    settings = place.settings
-    scheme = kv_scheme(folder.path, settings)
-    told = fit(
-        folder.name,
-        lambda machine: weigh(folder, family, config, machine, dtype=settings.dtype, kv=scheme, eyes=eyes),
-        place.machine,
-        Budget(place.total),
-        chunk=settings.prefill_chunk,
-        context=min(USUAL_CONTEXT, folder.context),
-    )
-    return told.report
+    reckon = place.weigh(folder, family, config, eyes)
+    context = min(USUAL_CONTEXT, folder.context)
+    budget = Budget(place.total)
+    return fit(folder.name, reckon, place.machine, budget, chunk=place.chunk, context=context).report
