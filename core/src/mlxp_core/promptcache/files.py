@@ -203,7 +203,7 @@ def _size(tensor: Tensor) -> int:
 
 
 def _digest(first: int, stop: int, rows: Rows) -> str:
-    seen = hashlib.blake2b(f"{_MARK} {first} {stop}".encode(), digest_size=16)
+    seen = hashlib.blake2b(f"{_MARK} {first} {stop} {len(rows)}".encode(), digest_size=16)
     for number, row in enumerate(rows):
         for tensor in row:
             seen.update(f"\0{number} {tensor.dtype} {tensor.shape}\0".encode())
