@@ -164,7 +164,7 @@ def test_a_wrong_name_is_caught(rename):
 def test_an_adapter_target_without_a_module_is_caught():
     with pytest.raises(AssertionError):
         FamilySuite().test_adapters_have_modules_to_attach_to(
-            with_field(lora_targets=("q_proj",)), broken(Fading)
+            with_field(lora_targets=("q_proj",)), broken(Fading), frozenset()
         )
 
 

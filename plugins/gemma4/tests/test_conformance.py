@@ -18,6 +18,10 @@ class _Gemma4(FamilySuite):
     def family(self):
         return plugin.mlxp_model_families()[0]
 
+    @pytest.fixture
+    def absent_targets(self):
+        return frozenset({"per_layer_input_gate", "per_layer_projection"})
+
 
 class TestPerLayerEmbeddings(_Gemma4):
     @pytest.fixture
@@ -27,6 +31,10 @@ class TestPerLayerEmbeddings(_Gemma4):
     @pytest.fixture
     def parity(self, per_layer, as_golden):
         return as_golden(per_layer)
+
+    @pytest.fixture
+    def absent_targets(self):
+        return frozenset()
 
 
 class TestExperts(_Gemma4):

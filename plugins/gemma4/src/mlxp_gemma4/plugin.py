@@ -57,7 +57,10 @@ def mlxp_model_families() -> list[ModelFamily]:
             thinking_format=thinking.FORMAT.name,
             vision_tower="gemma4",
             whole_images=config.whole_images,
-            lora_targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+            lora_targets=(
+                *("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+                *("per_layer_input_gate", "per_layer_projection"),
+            ),
         )
     ]
 
