@@ -75,3 +75,33 @@ def test_clearing_sends_everybody_away():
         line.join(one)
     assert line.clear() == everybody
     assert len(line) == 0
+
+
+@given(
+    st.lists(st.integers(1, 8), min_size=1, max_size=40),
+    st.integers(1, 4),
+    st.integers(0, 5),
+    st.integers(8, 20),
+)
+def test_who_needs_more_room_waits_and_is_passed_by_no_more_than_patience(sizes, rows, patience, room):
+    line, batch, served = WaitingLine(patience), [], []
+    everybody = people("a" * len(sizes))
+    for one, size in zip(everybody, sizes, strict=True):
+        one.size = size
+        line.join(one)
+    while len(line) or batch:
+        free = room - sum(one.size for one in batch)
+        called = None
+        if len(batch) < rows:
+            called = line.call("a" if batch else None, lambda one, free=free: one.size <= free)
+        if called is None:
+            batch.pop(0)
+            continue
+        batch.append(called)
+        served.append(called.number)
+        assert sum(one.size for one in batch) <= room
+    assert sorted(served) == list(range(len(sizes)))
+    for number in range(len(sizes)):
+        before = served[: served.index(number)]
+        passed = sum(other > number for other in before)
+        assert passed <= patience * (1 + sum(other < number for other in before))
