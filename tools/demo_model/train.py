@@ -41,7 +41,7 @@ class Settings(NamedTuple):
     decay: float
     peak: float
     end: float
-    warm: float
+    warm: int
     cool: float
     told: float
     ask: int
@@ -67,7 +67,7 @@ def settings(arguments: list[str]) -> Settings:
     parser.add_argument("--decay", type=float, default=0.05)
     parser.add_argument("--peak", type=float, default=1.0, help="of the rates, while they stay")
     parser.add_argument("--end", type=float, default=0.0, help="of the rates, at the end")
-    parser.add_argument("--warm", type=float, default=0.02, help="part of the time in which they rise")
+    parser.add_argument("--warm", type=int, default=200, help="steps in which they rise")
     parser.add_argument("--cool", type=float, default=0.5, help="part of the time in which they fall")
     parser.add_argument("--told", type=float, default=0.05, help="weight of what the model is only told")
     parser.add_argument("--ask", type=int, default=128, help="questions of each category at the end")
@@ -113,7 +113,7 @@ class Training:
                 waited += time.monotonic() - asked
                 losses += self._learn(batch)
                 seen += batch.kinds.size
-            self.optimizer.step(self._scale((self.spent - first) / (budget - first)))
+            self.optimizer.step(self._scale(step, (self.spent - first) / (budget - first)))
             step += 1
             if step in {1, 10} or self.spent - looked > 20:  # noqa: PLR2004  # seconds between lines
                 total, now = float(losses), self.spent  # waits for the device
@@ -143,9 +143,9 @@ class Training:
         (loss / self.chosen.accumulate).backward()
         return loss.detach()
 
-    def _scale(self, progress: float) -> float:
-        """Return the rates' scale after this part of the time."""
-        rise = min(1.0, (progress + 1e-3) / self.chosen.warm)
+    def _scale(self, step: int, progress: float) -> float:
+        """Return the rates' scale after so many steps and this part of the time."""
+        rise = min(1.0, (step + 1) / self.chosen.warm)
         fall = min(1.0, max(0.0, (1 - progress) / self.chosen.cool))
         return rise * (self.chosen.end + (self.chosen.peak - self.chosen.end) * fall)
 
