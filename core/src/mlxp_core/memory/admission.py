@@ -87,7 +87,7 @@ def verdict(
     return Verdict(
         fits=False,
         max_tokens=most,
-        reason=f"{told(wanted)} would be taken ({told(footprint.weights)} of it by the weights), and the memory "
+        reason=f"{told(wanted)} would be taken ({told(footprint.held)} of it by the model itself), and the memory "
         f"budget is {told(budget.room)}",
     )
 
