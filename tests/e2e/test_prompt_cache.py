@@ -1,6 +1,7 @@
 """Long conversations read each message once, whatever the model can go back to."""
 
 import random
+import signal
 
 import pytest
 
@@ -121,3 +122,18 @@ def test_a_changed_instruction_is_named(agent):
     assert told["cause"] == "different"
     assert (told["parting"]["text"], told["parting"]["known_text"]) == ("2", "1")
     assert told["parting"]["message"] == 0
+
+
+@pytest.mark.parametrize("folder", ["sketch", *FAMILIES], indirect=True)
+def test_a_server_that_is_started_again_remembers(process, official, folder, tmp_path):
+    messages = [{"role": "user", "content": words(random.Random(5), 60)}]
+    answers = []
+    for _ in range(2):
+        running = process(folder, "--prompt-cache-dir", str(tmp_path / "kept"))
+        answers.append(Agent(official(running.url)).ask(messages))
+        running.process.signal(signal.SIGTERM)
+        assert running.process.wait() == 0
+    (first, cold), (again, warm) = answers
+    assert first.choices[0].message.content == again.choices[0].message.content
+    assert cold["cached"] == 0
+    assert warm["cached"] >= warm["prompt"] - LEAD_IN
