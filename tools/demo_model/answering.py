@@ -20,7 +20,13 @@ LONGEST = 480
 
 @torch.no_grad()
 def answers(
-    network: Network, codec: Codec, asked: list[Conversation], *, device: str, dtype: torch.dtype, until: float
+    network: Network,
+    codec: Codec,
+    asked: list[Conversation],
+    *,
+    device: str,
+    dtype: torch.dtype,
+    until: float,
 ) -> list[tuple[str, bool]]:
     """Return what the network says to each, and whether it ended by itself."""
     prompts = [codec.encode(prompt(each)) for each in asked]
@@ -51,7 +57,14 @@ def answers(
 
 
 def evaluate(
-    network: Network, tokenizer: Path, count: int, *, device: str, dtype: torch.dtype, until: float, wrong: int = 3
+    network: Network,
+    tokenizer: Path,
+    count: int,
+    *,
+    device: str,
+    dtype: torch.dtype,
+    until: float,
+    wrong: int = 3,
 ) -> dict[str, dict[str, float]]:
     """Score the categories until the clock says ``until``; print the table and some wrong answers; return the scores."""
     codec = Codec(tokenizer)
@@ -67,8 +80,15 @@ def evaluate(
             "right": sum(each.right for each in scores) / count,
             "formed": sum(each.formed for each in scores) / count,
         }
-        print(f"{category:32} right {table[category]['right']:7.1%}  formed {table[category]['formed']:7.1%}", flush=True)
-        missed = [(each, text) for each, (text, _), done in zip(asked, said, scores, strict=True) if not done.right]
+        print(
+            f"{category:32} right {table[category]['right']:7.1%}  formed {table[category]['formed']:7.1%}",
+            flush=True,
+        )
+        missed = [
+            (each, text) for each, (text, _), done in zip(asked, said, scores, strict=True) if not done.right
+        ]
         for each, text in missed[:wrong]:
-            print(f"    asked {each.turns[-2]!r}\n    right {each.turns[-1]!r}\n    said  {text!r}", flush=True)
+            print(
+                f"    asked {each.turns[-2]!r}\n    right {each.turns[-1]!r}\n    said  {text!r}", flush=True
+            )
     return table

@@ -21,7 +21,7 @@ def save(folder: Path, named: dict[str, Tensor], shape: Shape, notes: dict[str, 
     parts: list[dict[str, Tensor]] = [{}]
     size = 0
     for name, value in named.items():
-        kept = value.detach().cpu().to(torch.float16 if value.ndim >= 2 else torch.float32).contiguous()  # noqa: PLR2004
+        kept = value.detach().cpu().to(torch.float16 if value.ndim >= 2 else torch.float32).contiguous()
         if size + kept.nbytes > _MOST:
             parts.append({})
             size = 0
@@ -29,7 +29,9 @@ def save(folder: Path, named: dict[str, Tensor], shape: Shape, notes: dict[str, 
         size += kept.nbytes
     for place, part in enumerate(parts):
         save_file(part, folder / f"weights-{place}.safetensors")
-    (folder / "training.json").write_text(json.dumps({"shape": shape.asdict(), **notes}, indent=1) + "\n", "utf-8")
+    (folder / "training.json").write_text(
+        json.dumps({"shape": shape.asdict(), **notes}, indent=1) + "\n", "utf-8"
+    )
 
 
 def load(folder: Path) -> tuple[dict[str, Tensor], Shape, dict[str, Any]]:

@@ -12,7 +12,9 @@ from typing import Any, Literal
 SPELL_BEGIN, SPELL_END = "\ue000", "\ue001"
 
 Kind = Literal["string", "integer", "number", "boolean"]
-Skill = Literal["arithmetic", "facts", "strings", "tools", "no_call", "result", "memory", "system", "json", "chat"]
+Skill = Literal[
+    "arithmetic", "facts", "strings", "tools", "no_call", "result", "memory", "system", "json", "chat"
+]
 """What an exchange is about; the evaluation counts by it."""
 
 
@@ -125,4 +127,6 @@ class Conversation:
 
     def last_question(self) -> int:
         """Return the place of the last message of the user."""
-        return max(place for place, turn in enumerate(self.turns) if isinstance(turn, Said) and turn.role == "user")
+        return max(
+            place for place, turn in enumerate(self.turns) if isinstance(turn, Said) and turn.role == "user"
+        )

@@ -71,11 +71,13 @@ def within(q: Tensor, k: Tensor, v: Tensor, g: Tensor, b: Tensor) -> tuple[Tenso
     return corrected, recalled, local, since.exp() * queries, kept, last.exp()
 
 
-def across(
+def across(  # noqa: PLR0917  # the terms of one formula
     corrected: Tensor, recalled: Tensor, local: Tensor, asked: Tensor, kept: Tensor, fade: Tensor, rows: int
 ) -> Tensor:
     """Go from chunk to chunk of each row; return the answers, ``[tokens, heads, value_dim]``."""
-    parts = [each.unflatten(0, (rows, -1)).unbind(1) for each in (corrected, recalled, local, asked, kept, fade)]
+    parts = [
+        each.unflatten(0, (rows, -1)).unbind(1) for each in (corrected, recalled, local, asked, kept, fade)
+    ]
     state: Tensor | None = None
     answers = []
     for error, known, near, ask, keep, rest in zip(*parts, strict=True):
@@ -83,7 +85,7 @@ def across(
             answers.append(near @ error)
             state = keep @ error
         else:
-            error = error - known @ state  # noqa: PLW2901  # the chunk's corrections, once its state is known
+            error = error - known @ state  # the chunk's corrections, once its state is known
             answers.append(ask @ state + near @ error)
             state = rest * state + keep @ error
     return torch.stack(answers, 1).transpose(2, 3).flatten(0, 2)

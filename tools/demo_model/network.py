@@ -149,7 +149,9 @@ def delta_after(x: Tensor, answer: Tensor, gate: Tensor, shape: Shape, weights: 
     return feed_forward(x + linear(gated, out), shape, rest)
 
 
-def attention_before(x: Tensor, cos: Tensor, sin: Tensor, shape: Shape, weights: list[Tensor]) -> tuple[Tensor, ...]:
+def attention_before(
+    x: Tensor, cos: Tensor, sin: Tensor, shape: Shape, weights: list[Tensor]
+) -> tuple[Tensor, ...]:
     """Return queries, keys, values and gates of an attention layer, all flat."""
     scale, query, key, value, query_scale, key_scale = weights
     y = norm(x, scale, shape.eps)
@@ -197,7 +199,10 @@ class Network(nn.Module):
         super().__init__()
         self.shape = shape
         self.weights = nn.ParameterDict(
-            {_key(name): value if isinstance(value, nn.Parameter) else nn.Parameter(value) for name, value in weights.items()}
+            {
+                _key(name): value if isinstance(value, nn.Parameter) else nn.Parameter(value)
+                for name, value in weights.items()
+            }
         )
         wrap: Callable[[Any], Any] = torch.compile if compiled else lambda function: function
         self._delta_before, self._delta_after = wrap(delta_before), wrap(delta_after)
@@ -241,22 +246,44 @@ class Network(nn.Module):
         )
 
     def _attend(self, x: Tensor, layer: int, sizes: tuple[int, int], cos: Tensor, sin: Tensor) -> Tensor:
-        own = ("input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.q_norm", "self_attn.k_norm")
+        own = (
+            "input_layernorm",
+            "self_attn.q_proj",
+            "self_attn.k_proj",
+            "self_attn.v_proj",
+            "self_attn.q_norm",
+            "self_attn.k_norm",
+        )
         q, k, v, gate = self._attention_before(x, cos, sin, self.shape, self._all(layer, own))
         heads = (each.view(*sizes, *each.shape[1:]).transpose(1, 2) for each in (q, k, v))
         answer = functional.scaled_dot_product_attention(
             *heads, is_causal=True, enable_gqa=self.shape.kv_heads != self.shape.heads
         )
         flat = answer.transpose(1, 2).flatten(0, 1)
-        return self._attention_after(x, flat, gate, self.shape, self._all(layer, ("self_attn.o_proj", *_FEED)))
+        return self._attention_after(
+            x, flat, gate, self.shape, self._all(layer, ("self_attn.o_proj", *_FEED))
+        )
 
     def _remember(self, x: Tensor, layer: int, sizes: tuple[int, int], place: Tensor) -> Tensor:
-        own = ("input_layernorm", *(f"linear_attn.{part}" for part in ("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "conv1d")))
-        weights = [*self._all(layer, own), *(self._of(f"layers.{layer}.linear_attn.{part}") for part in ("A_log", "dt_bias"))]
+        own = (
+            "input_layernorm",
+            *(
+                f"linear_attn.{part}"
+                for part in ("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a", "conv1d")
+            ),
+        )
+        weights = [
+            *self._all(layer, own),
+            *(self._of(f"layers.{layer}.linear_attn.{part}") for part in ("A_log", "dt_bias")),
+        ]
         *parts, gate = self._delta_before(x, place, self.shape, weights)
         answer = across(*parts, sizes[0])
         return self._delta_after(
-            x, answer, gate, self.shape, self._all(layer, ("linear_attn.norm", "linear_attn.out_proj", *_FEED))
+            x,
+            answer,
+            gate,
+            self.shape,
+            self._all(layer, ("linear_attn.norm", "linear_attn.out_proj", *_FEED)),
         )
 
     def _of(self, name: str) -> Tensor:
@@ -267,7 +294,9 @@ class Network(nn.Module):
 
     def _angles(self, place: Tensor) -> tuple[Tensor, Tensor]:
         half = self.shape.rotary // 2
-        frequencies = self.shape.theta ** (-torch.arange(half, device=place.device, dtype=torch.float32) / half)
+        frequencies = self.shape.theta ** (
+            -torch.arange(half, device=place.device, dtype=torch.float32) / half
+        )
         angles = (place.float()[:, None] * frequencies)[:, None]
         return angles.cos(), angles.sin()
 
@@ -308,7 +337,8 @@ def initial(shape: Shape, seed: int) -> dict[str, Tensor]:
                 "linear_attn.in_proj_z.weight": matrix(values, hidden),
                 "linear_attn.in_proj_b.weight": matrix(shape.value_heads, hidden),
                 "linear_attn.in_proj_a.weight": matrix(shape.value_heads, hidden, 0.1),
-                "linear_attn.conv1d.weight": torch.randn(shape.channels, 1, shape.kernel, generator=draw) * 0.3,
+                "linear_attn.conv1d.weight": torch.randn(shape.channels, 1, shape.kernel, generator=draw)
+                * 0.3,
                 "linear_attn.A_log": torch.log(1 + 15 * torch.rand(shape.value_heads, generator=draw)),
                 "linear_attn.dt_bias": pace + torch.log(-torch.expm1(-pace)),
                 "linear_attn.norm.weight": torch.ones(shape.value_dim),

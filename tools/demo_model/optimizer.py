@@ -32,7 +32,9 @@ class Optimizer:
         self._adam_rate = adam
         self._all = [value for group in self._groups for value in group] + others
         fused = others[0].is_cuda
-        self._adam = torch.optim.AdamW(others, lr=adam, betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0, fused=fused)
+        self._adam = torch.optim.AdamW(
+            others, lr=adam, betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0, fused=fused
+        )
 
     @torch.no_grad()
     def step(self, scale: float) -> None:
@@ -56,7 +58,7 @@ class Optimizer:
 
 def is_matrix(name: str, value: Tensor) -> bool:
     """Say whether Muon steps a parameter: a matrix that is no table and no handful of rows."""
-    return value.ndim == 2 and "embed_tokens" not in name and min(value.shape) >= 32  # noqa: PLR2004  # as said
+    return value.ndim == 2 and "embed_tokens" not in name and min(value.shape) >= 32  # as said
 
 
 def orthogonal(x: Tensor) -> Tensor:

@@ -33,12 +33,16 @@ def pieces(conversation: Conversation) -> Iterator[Piece]:
                 following = conversation.turns[place + 1 : place + 2]
                 last = not (following and isinstance(following[0], Said) and following[0].role == "tool")
                 head += "" if previous == "tool" else "<|im_start|>user"
-                head += f"\n<tool_response>\n{text.strip()}\n</tool_response>" + ("<|im_end|>\n" if last else "")
+                head += f"\n<tool_response>\n{text.strip()}\n</tool_response>" + (
+                    "<|im_end|>\n" if last else ""
+                )
             case Reply() as reply:
                 thought = reply.thought if conversation.thinking and place > question else ""
                 head += opening(thinking=bool(thought))
                 yield Piece(head, own=False)
-                yield Piece((f"{thought}\n</think>\n\n" if thought else "") + said(reply) + "<|im_end|>", own=True)
+                yield Piece(
+                    (f"{thought}\n</think>\n\n" if thought else "") + said(reply) + "<|im_end|>", own=True
+                )
                 head = "\n"
         previous = turn.role if isinstance(turn, Said) else ""
     yield Piece(head, own=False)
@@ -60,7 +64,9 @@ def system(conversation: Conversation) -> str:
     if not conversation.system and not conversation.tools:
         return ""
     tools = "".join(f"{card(tool)}\n" for tool in conversation.tools)
-    return f"<|im_start|>system\n{'Tools:' + chr(10) + tools if tools else ''}{conversation.system}<|im_end|>\n"
+    return (
+        f"<|im_start|>system\n{'Tools:' + chr(10) + tools if tools else ''}{conversation.system}<|im_end|>\n"
+    )
 
 
 def card(tool: Tool) -> str:
@@ -85,7 +91,9 @@ def said(reply: Reply) -> str:
 
 def written(call: Call) -> str:
     """Return a call."""
-    arguments = "".join(f"<parameter={key}>\n{value(each)}\n</parameter>\n" for key, each in call.arguments.items())
+    arguments = "".join(
+        f"<parameter={key}>\n{value(each)}\n</parameter>\n" for key, each in call.arguments.items()
+    )
     return f"<tool_call>\n<function={call.name}>\n{arguments}</function>\n</tool_call>"
 
 

@@ -36,11 +36,11 @@ def score(conversation: Conversation, said: str, *, ended: bool) -> Score:
         ended: whether the model ended its turn by itself.
     """
     wanted = conversation.turns[-1]
-    assert isinstance(wanted, Reply)  # noqa: S101  # how questions are made
+    assert isinstance(wanted, Reply)  # how questions are made
     answer = parse(said, thinking=conversation.thinking)
     if answer is None or not ended:
         return Score(right=False, formed=False)
-    formed = not wanted.skill == "json" or _is_object(answer.text)
+    formed = wanted.skill != "json" or _is_object(answer.text)
     return Score(_right(wanted, answer, conversation.tools), formed)
 
 
@@ -57,7 +57,9 @@ def parse(said: str, *, thinking: bool) -> Answer | None:
             return None
         calls.append((name, dict(_PARAMETER.findall(body))))
     text = _CALL.sub("", said).strip("\n")
-    if any(mark in text for mark in ("<think>", "</think>", "<tool_call>", "</tool_call>", "<function=", "<|im_")):
+    if any(
+        mark in text for mark in ("<think>", "</think>", "<tool_call>", "</tool_call>", "<function=", "<|im_")
+    ):
         return None
     return Answer(thought, text, tuple(calls))
 

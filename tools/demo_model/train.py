@@ -55,7 +55,9 @@ class Settings(NamedTuple):
 def settings(arguments: list[str]) -> Settings:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="demo_model.train", description=__doc__)
-    parser.add_argument("--minutes", type=float, required=True, help="time for everything, start and questions included")
+    parser.add_argument(
+        "--minutes", type=float, required=True, help="time for everything, start and questions included"
+    )
     parser.add_argument("--out", type=Path, required=True, help="where checkpoint, log and scores go")
     parser.add_argument("--resume", type=Path, help="a checkpoint to go on from")
     parser.add_argument("--seed", default="train", help="of the data; another one for every run")
@@ -115,7 +117,7 @@ class Training:
                 seen += batch.kinds.size
             self.optimizer.step(self._scale(step, (self.spent - first) / (budget - first)))
             step += 1
-            if step in {1, 10} or self.spent - looked > 20:  # noqa: PLR2004  # seconds between lines
+            if step in {1, 10} or self.spent - looked > 20:  # seconds between lines
                 total, now = float(losses), self.spent  # waits for the device
                 losses.zero_()
                 line = {
@@ -126,11 +128,13 @@ class Training:
                     "per_second": round((seen - tokens) / max(1e-9, now - looked)),
                     "waited": round(waited / max(1e-9, now - looked), 3),
                 }
-                line |= {"held": self._held()} if step > 10 else {}  # noqa: PLR2004
+                line |= {"held": self._held()} if step > 10 else {}
                 print(json.dumps(line), flush=True)
                 self.log.append(line)
                 tokens, looked, waited = seen, self.spent, 0.0
-        self.notes.setdefault("runs", []).append({"tokens": seen, "steps": step, "seconds": round(self.spent)})
+        self.notes.setdefault("runs", []).append(
+            {"tokens": seen, "steps": step, "seconds": round(self.spent)}
+        )
 
     def _learn(self, batch: Batch) -> torch.Tensor:
         tokens, kinds = (torch.from_numpy(part.astype("int64")) for part in batch)
@@ -157,7 +161,9 @@ class Training:
             for category in CATEGORIES:
                 rows = [row(each, codec) for each in questions(category, 64)]
                 width = max(width_of(len(each.tokens)) or 0 for each in rows)
-                self._questions[category] = stack([each for each in rows if width_of(len(each.tokens))], width)
+                self._questions[category] = stack(
+                    [each for each in rows if width_of(len(each.tokens))], width
+                )
         plain = self.plain()
         found = {}
         for category, batch in self._questions.items():
@@ -185,9 +191,11 @@ def main(arguments: list[str]) -> None:
     chosen = settings(arguments)
     feed = Feed(chosen.seed, chosen.workers, tokens=chosen.batch)
     torch.set_float32_matmul_precision("high")
-    torch._dynamo.config.suppress_errors = True  # what cannot be compiled is run as it is
+    torch._dynamo.config.suppress_errors = True  # noqa: SLF001  # torch has no public name for it; what cannot be compiled is run as it is
     training = Training(chosen, began)
-    print(json.dumps({"parameters": sum(value.numel() for value in training.network.parameters())}), flush=True)
+    print(
+        json.dumps({"parameters": sum(value.numel() for value in training.network.parameters())}), flush=True
+    )
     training.run(feed)
     feed.stop()
     checkpoint.save(chosen.out, training.network.named(), training.shape, training.notes)
@@ -195,7 +203,9 @@ def main(arguments: list[str]) -> None:
     print(f"saved after {training.spent:.0f} s", flush=True)
     if chosen.ask:
         until = began + chosen.minutes * 60 - 5
-        table = evaluate(training.plain(), TOKENIZER, chosen.ask, device=chosen.device, dtype=training.dtype, until=until)
+        table = evaluate(
+            training.plain(), TOKENIZER, chosen.ask, device=chosen.device, dtype=training.dtype, until=until
+        )
         (chosen.out / "scores.json").write_text(json.dumps(table, indent=1) + "\n", "utf-8")
     print(f"done after {training.spent:.0f} s", flush=True)
 

@@ -9,9 +9,39 @@ from demo_model.drawing import Draw, is_held
 
 DATA = Path(__file__).parent / "data"
 
-_ONSETS = "b c d f g h j k l m n p r s t v w z br cr dr fl gr kl pl sh st th tr".split()
-_VOWELS = "a e i o u ai ea io".split()
-_CODAS = "n r s l k m t x nd rk st ".split(" ")
+_ONSETS = [
+    "b",
+    "c",
+    "d",
+    "f",
+    "g",
+    "h",
+    "j",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "r",
+    "s",
+    "t",
+    "v",
+    "w",
+    "z",
+    "br",
+    "cr",
+    "dr",
+    "fl",
+    "gr",
+    "kl",
+    "pl",
+    "sh",
+    "st",
+    "th",
+    "tr",
+]
+_VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "io"]
+_CODAS = ["n", "r", "s", "l", "k", "m", "t", "x", "nd", "rk", "st", ""]
 
 
 @cache
@@ -51,7 +81,9 @@ def invented(draw: Draw, least: int = 2, most: int = 3) -> str:
 
 def scramble(draw: Draw, least: int, most: int) -> str:
     """Return random letters; this side's own."""
-    return draw.fresh(lambda: "".join(draw.pick("abcdefghijklmnopqrstuvwxyz") for _ in range(draw.count(least, most))))
+    return draw.fresh(
+        lambda: "".join(draw.pick("abcdefghijklmnopqrstuvwxyz") for _ in range(draw.count(least, most)))
+    )
 
 
 def person(draw: Draw) -> str:

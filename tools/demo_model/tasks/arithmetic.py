@@ -49,7 +49,9 @@ def arithmetic(draw: Draw, *, thinking: bool = False) -> Exchange:
 def addition(draw: Draw, *, thinking: bool = False) -> Exchange:
     """Return a sum; some are larger than what is promised, as parts of products are."""
     digits = 3 if draw.held or thinking or draw.chance(0.8) else 6
-    a, b = draw.fresh(lambda: (numbers(draw, digits), numbers(draw, digits)), lambda pair: f"{pair[0]}+{pair[1]}")
+    a, b = draw.fresh(
+        lambda: (numbers(draw, digits), numbers(draw, digits)), lambda pair: f"{pair[0]}+{pair[1]}"
+    )
     return _asked(draw, "+", a, b, a + b, sum_steps(a, b) if thinking else "")
 
 
@@ -107,7 +109,9 @@ def sum_steps(a: int, b: int) -> str:
         total = x + y + carry
         added = f"{x} + {y} + 1" if carry else f"{x} + {y}"
         carry = total // 10
-        lines.append(f"{_PLACES[place]}: {added} = {total}, write {total % 10}" + (", carry 1" if carry else ""))
+        lines.append(
+            f"{_PLACES[place]}: {added} = {total}, write {total % 10}" + (", carry 1" if carry else "")
+        )
     return "\n".join([*lines, f"{a} + {b} = {a + b}"])
 
 

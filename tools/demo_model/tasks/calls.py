@@ -80,16 +80,23 @@ def _unfit(draw: Draw, thinking: bool) -> Conversation:
     tools = tuple(each.tool for each in others)
     thought = "No tool does that." if thinking else ""
     reply = Reply(NO_TOOL, thought=thought, keys=(NO_TOOL,), skill="no_call")
-    return _made(draw, thinking, tools, [Said("user", worded(draw, wanted.asked, keep=True)), reply], "no_call")
+    return _made(
+        draw, thinking, tools, [Said("user", worded(draw, wanted.asked, keep=True)), reply], "no_call"
+    )
 
 
 def _chat(draw: Draw, thinking: bool) -> Conversation:
     """Tools are there, but the user only talks."""
     tools = tuple(each.tool for each in _others(draw, [], draw.count(1, _MOST)))
     counting = any(_near(tool.name, ("calc", "compute", "evaluate")) for tool in tools)
-    kinds = [(3.0, fact), (3.0, small_talk), (2.0, usage), (1.0, strings)] + ([] if counting else [(2.0, arithmetic)])
+    kinds = [(3.0, fact), (3.0, small_talk), (2.0, usage), (1.0, strings)] + (
+        [] if counting else [(2.0, arithmetic)]
+    )
     exchange = draw.weighted(kinds)(draw, thinking=thinking)
-    while any(_near(tool.name, ("transl", "defin", "dict", "date", "today", "time")) for tool in tools) and "What" in exchange.asked:
+    while (
+        any(_near(tool.name, ("transl", "defin", "dict", "date", "today", "time")) for tool in tools)
+        and "What" in exchange.asked
+    ):
         exchange = draw.weighted(kinds)(draw, thinking=thinking)
     asked, reply = exchange
     return _made(draw, thinking, tools, [Said("user", asked), replace(reply, skill="no_call")], "no_call")
@@ -149,14 +156,23 @@ def _results(draw: Draw, jobs: list[Job]) -> list[Turn]:
     for each in jobs:
         result: dict[str, Any] | str = result_of(draw, each.family)
         if draw.chance(0.08):
-            result = {"error": draw.pick(("not found", "no connection", "not allowed", "timeout", "unknown id"))}
+            result = {
+                "error": draw.pick(("not found", "no connection", "not allowed", "timeout", "unknown id"))
+            }
         elif draw.chance(0.15):
             result = " ".join(str(value) for value in result.values())
-        shown.append(Said("tool", result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)))
+        shown.append(
+            Said("tool", result if isinstance(result, str) else json.dumps(result, ensure_ascii=False))
+        )
         said = told(result)
-        parts.append(said if len(jobs) == 1 or not each.subject else f"{each.subject}: {said[0].lower()}{said[1:]}")
+        parts.append(
+            said if len(jobs) == 1 or not each.subject else f"{each.subject}: {said[0].lower()}{said[1:]}"
+        )
         keys += [result] if isinstance(result, str) else [_written(value) for value in result.values()]
-    return [*shown, Reply("\n".join(parts), thought="I say what came back.", keys=tuple(keys), skill="result")]
+    return [
+        *shown,
+        Reply("\n".join(parts), thought="I say what came back.", keys=tuple(keys), skill="result"),
+    ]
 
 
 def _tools(draw: Draw, jobs: list[Job]) -> tuple[Tool, ...]:
@@ -174,7 +190,9 @@ def _others(draw: Draw, jobs: list[Job], count: int) -> list[Job]:
     while len(found) < count:
         made = _rival(draw, jobs) if jobs and draw.chance(0.25) else job(draw)
         near = [*jobs, *found]
-        if all(made.family != each.family and made.tool.name != each.tool.name for each in near) and not _alike(made, near):
+        if all(
+            made.family != each.family and made.tool.name != each.tool.name for each in near
+        ) and not _alike(made, near):
             found.append(made)
     return found
 
@@ -194,7 +212,9 @@ def _alike(made: Job, near: list[Job]) -> bool:
     return any(set(made.family.split(" ")) <= set(each.family.split(" ")) for each in near)
 
 
-def _made(draw: Draw, thinking: bool, tools: tuple[Tool, ...], turns: list[Turn], skill: Skill) -> Conversation:
+def _made(
+    draw: Draw, thinking: bool, tools: tuple[Tool, ...], turns: list[Turn], skill: Skill
+) -> Conversation:
     before: list[Turn] = []
     if draw.chance(0.15):
         exchange: Exchange = small_talk(draw)

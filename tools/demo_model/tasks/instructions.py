@@ -50,7 +50,17 @@ def idle(draw: Draw) -> str:
 
 def instructed(draw: Draw) -> Instructed:
     """Return instructions of any kind with what they lead to."""
-    kind = draw.weighted([(4, _language), (4, _name), (4, _one_word), (2, _ending), (2, _beginning), (2, _capitals), (3, _told)])
+    kind = draw.weighted(
+        [
+            (4, _language),
+            (4, _name),
+            (4, _one_word),
+            (2, _ending),
+            (2, _beginning),
+            (2, _capitals),
+            (3, _told),
+        ]
+    )
     made = kind(draw)
     if draw.chance(0.3):
         lead = draw.pick(_IDLE[:10])
@@ -79,7 +89,9 @@ def _language(draw: Draw) -> Instructed:
 
 
 def _is_hello(text: str) -> bool:
-    return text.lower().startswith(("hello", "hi", "hey", "good morning", "good evening", "good day", "greetings"))
+    return text.lower().startswith(
+        ("hello", "hi", "hey", "good morning", "good evening", "good day", "greetings")
+    )
 
 
 def _name(draw: Draw) -> Instructed:
@@ -94,8 +106,20 @@ def _name(draw: Draw) -> Instructed:
             "You are {n}, the assistant of {i}.",
         )
     ).format(n=name, i=invented(draw).capitalize())
-    asked = draw.pick(("Who are you?", "What is your name?", "What's your name?", "How are you called?", "Tell me your name.", "Who am I talking to?", "Introduce yourself."))
-    reply = Reply(f"My name is {name}.", thought=f"My instructions say that I am {name}.", keys=(name,), skill="system")
+    asked = draw.pick(
+        (
+            "Who are you?",
+            "What is your name?",
+            "What's your name?",
+            "How are you called?",
+            "Tell me your name.",
+            "Who am I talking to?",
+            "Introduce yourself.",
+        )
+    )
+    reply = Reply(
+        f"My name is {name}.", thought=f"My instructions say that I am {name}.", keys=(name,), skill="system"
+    )
     return Instructed(system, [Exchange(worded(draw, asked), reply)])
 
 
@@ -103,7 +127,15 @@ def _one_word(draw: Draw) -> Instructed:
     forms, key, _ = draw.pick(facts())
     while " " in key:
         forms, key, _ = draw.pick(facts())
-    order = draw.pick(("Answer in one word.", "Answer with one word only.", "Always answer in one word.", "Reply with a single word.", "Use one word for your answer."))
+    order = draw.pick(
+        (
+            "Answer in one word.",
+            "Answer with one word only.",
+            "Always answer in one word.",
+            "Reply with a single word.",
+            "Use one word for your answer.",
+        )
+    )
     reply = Reply(key, thought="One word only.", keys=(key,), skill="system", exact=True)
     asked = worded(draw, draw.pick(forms))
     if draw.chance(0.4):
@@ -114,22 +146,57 @@ def _one_word(draw: Draw) -> Instructed:
 
 def _ending(draw: Draw) -> Instructed:
     word = _code_word(draw)
-    system = draw.pick(("End every answer with {w}.", "Always end your answer with the word {w}.", "Finish each reply with {w}.", "Say {w} at the end of every answer.")).format(w=f'"{word}"' if draw.chance(0.5) else word)
-    return Instructed(system, [_changed(fact(draw), lambda text: f"{text} {word}", f"I end with {word}.", word) for _ in range(draw.count(1, 2))])
+    system = draw.pick(
+        (
+            "End every answer with {w}.",
+            "Always end your answer with the word {w}.",
+            "Finish each reply with {w}.",
+            "Say {w} at the end of every answer.",
+        )
+    ).format(w=f'"{word}"' if draw.chance(0.5) else word)
+    return Instructed(
+        system,
+        [
+            _changed(fact(draw), lambda text: f"{text} {word}", f"I end with {word}.", word)
+            for _ in range(draw.count(1, 2))
+        ],
+    )
 
 
 def _beginning(draw: Draw) -> Instructed:
     word = _code_word(draw).capitalize()
-    system = draw.pick(("Begin every answer with {w}.", "Always start your answer with the word {w}.", "Start each reply with {w}.", "Say {w} at the beginning of every answer.")).format(w=f'"{word}"' if draw.chance(0.5) else word)
-    return Instructed(system, [_changed(fact(draw), lambda text: f"{word} {text}", f"I begin with {word}.", word) for _ in range(draw.count(1, 2))])
+    system = draw.pick(
+        (
+            "Begin every answer with {w}.",
+            "Always start your answer with the word {w}.",
+            "Start each reply with {w}.",
+            "Say {w} at the beginning of every answer.",
+        )
+    ).format(w=f'"{word}"' if draw.chance(0.5) else word)
+    return Instructed(
+        system,
+        [
+            _changed(fact(draw), lambda text: f"{word} {text}", f"I begin with {word}.", word)
+            for _ in range(draw.count(1, 2))
+        ],
+    )
 
 
 def _capitals(draw: Draw) -> Instructed:
-    system = draw.pick(("Answer in capital letters.", "Always write in capitals.", "Write your answers in uppercase.", "Use only capital letters."))
+    system = draw.pick(
+        (
+            "Answer in capital letters.",
+            "Always write in capitals.",
+            "Write your answers in uppercase.",
+            "Use only capital letters.",
+        )
+    )
     forms, key, _ = draw.pick(facts())
     while "." in key or not key.isascii():
         forms, key, _ = draw.pick(facts())
-    reply = Reply(spelled(key.upper()), thought="I write in capitals.", keys=(key.upper(),), skill="system", exact=True)
+    reply = Reply(
+        spelled(key.upper()), thought="I write in capitals.", keys=(key.upper(),), skill="system", exact=True
+    )
     return Instructed(system, [Exchange(worded(draw, draw.pick(forms)), reply)])
 
 
@@ -141,7 +208,10 @@ def _told(draw: Draw) -> Instructed:
 
 def _changed(exchange: Exchange, change: Callable[[str], str], thought: str, word: str) -> Exchange:
     asked, reply = exchange
-    return Exchange(asked, Reply(change(reply.text), thought=thought, keys=(*reply.keys, word), skill="system", exact=True))
+    return Exchange(
+        asked,
+        Reply(change(reply.text), thought=thought, keys=(*reply.keys, word), skill="system", exact=True),
+    )
 
 
 def _code_word(draw: Draw) -> str:

@@ -97,9 +97,12 @@ def result_of(draw: Draw, known: str) -> dict[str, Any]:
 # ── Tools that are made up ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def made_job(draw: Draw, tool: Tool | None = None, makers: dict[str, Maker] | None = None) -> Job:
+def made_job(draw: Draw, tool: Tool | None = None) -> Job:
     """Return a job for a tool made up of a verb, a noun and parameters."""
-    verb, noun = word_of(draw, "verbs") if draw.chance(0.3) else draw.pick(listed("verbs")), word_of(draw, "nouns")
+    verb, noun = (
+        word_of(draw, "verbs") if draw.chance(0.3) else draw.pick(listed("verbs")),
+        word_of(draw, "nouns"),
+    )
     if draw.chance(0.2):
         noun = f"{draw.pick(listed('adjectives'))} {noun}"
     features = _features(draw)
@@ -141,7 +144,13 @@ def _feature(draw: Draw) -> _Feature:
             return _Feature(_compound(draw, words), kind, make, (), required)
         case "options":
             options = _options(draw)
-            return _Feature(_compound(draw, draw.pick(_CHOSEN)), "string", lambda chosen: values.same(chosen.pick(options)), options, required)
+            return _Feature(
+                _compound(draw, draw.pick(_CHOSEN)),
+                "string",
+                lambda chosen: values.same(chosen.pick(options)),
+                options,
+                required,
+            )
         case "switch":
             return _Feature(draw.pick(_SWITCHED), "boolean", _switch, (), required)
         case _:
@@ -164,25 +173,51 @@ def _options(draw: Draw) -> tuple[str, ...]:
 
 
 def _switch(draw: Draw) -> Value:
-    said, meant = draw.pick((("yes", True), ("no", False), ("on", True), ("off", False), ("true", True), ("false", False)))
+    said, meant = draw.pick(
+        (("yes", True), ("no", False), ("on", True), ("off", False), ("true", True), ("false", False))
+    )
     return Value(said, meant)
 
 
 def _any_text(draw: Draw) -> Value:
-    makers = (values.word, values.word, values.name, values.place, values.identifier, values.date, values.text)
+    makers = (
+        values.word,
+        values.word,
+        values.name,
+        values.place,
+        values.identifier,
+        values.date,
+        values.text,
+    )
     return draw.pick(makers)(draw)
 
 
 def _parameter(draw: Draw, feature: _Feature, style: str) -> Parameter:
     about = ""
     if draw.chance(0.5):
-        about = draw.pick(("The {w}", "{w}", "{W} to use", "The {w} of it", "Which {w}", "Its {w}.")).format(w=feature.words, W=feature.words.capitalize())
-    return Parameter(_styled(feature.words.replace(" ", "_"), style), feature.kind, about, feature.options, feature.required)
+        about = draw.pick(("The {w}", "{w}", "{W} to use", "The {w} of it", "Which {w}", "Its {w}.")).format(
+            w=feature.words, W=feature.words.capitalize()
+        )
+    return Parameter(
+        _styled(feature.words.replace(" ", "_"), style),
+        feature.kind,
+        about,
+        feature.options,
+        feature.required,
+    )
 
 
 def _made_about(draw: Draw, verb: str, noun: str) -> str:
     article = "an" if noun[0] in "aeiou" else "a"
-    forms = ("{V} {a} {n}.", "{V} {a} {n} in the system", "Use this to {v} {a} {n}.", "{V} the {n}", "{V} {n}s.", "Lets you {v} {a} {n}.", "Tool to {v} {a} {n}")
+    forms = (
+        "{V} {a} {n}.",
+        "{V} {a} {n} in the system",
+        "Use this to {v} {a} {n}.",
+        "{V} the {n}",
+        "{V} {n}s.",
+        "Lets you {v} {a} {n}.",
+        "Tool to {v} {a} {n}",
+    )
     return "" if draw.chance(0.1) else draw.pick(forms).format(v=verb, V=verb.capitalize(), a=article, n=noun)
 
 
@@ -203,7 +238,10 @@ def _ask_made(draw: Draw, tool: Tool, features: list[_Feature], verb: str, noun:
     if draw.chance(0.3):
         draw.rng.shuffle(cues)
     article = draw.pick(("the", "the", "my", "an" if noun[0] in "aeiou" else "a"))
-    lead = draw.pick(("", "", "", "Please ", "I want you to ", "I need to ", "Can you ", "Could you please ")) + f"{verb} {article} {noun}"
+    lead = (
+        draw.pick(("", "", "", "Please ", "I want you to ", "I need to ", "Can you ", "Could you please "))
+        + f"{verb} {article} {noun}"
+    )
     lead = lead[0].upper() + lead[1:]
     joint = draw.pick((" with ", ": ", ", ", " "))
     asked = lead + (joint + draw.pick((", ", " and ", ", ")).join(cues) if cues else "")
@@ -213,12 +251,27 @@ def _ask_made(draw: Draw, tool: Tool, features: list[_Feature], verb: str, noun:
 
 def _cue(draw: Draw, feature: _Feature, value: Value) -> str:
     """Say which parameter has which value."""
-    quoted = f'"{value.said}"' if isinstance(value.meant, str) and (" " in value.said or draw.chance(0.2)) else value.said
+    quoted = (
+        f'"{value.said}"'
+        if isinstance(value.meant, str) and (" " in value.said or draw.chance(0.2))
+        else value.said
+    )
     if feature.options and draw.chance(0.3):
         return f"{quoted} {feature.words}"
     if feature.kind == "boolean":
         return f"{feature.words} {quoted}"
-    return draw.pick(("{w} {v}", "{w} {v}", "{w}: {v}", "{w} = {v}", "the {w} {v}", "{v} as {w}", "{w} set to {v}", "the {w} is {v}")).format(w=feature.words, v=quoted)
+    return draw.pick(
+        (
+            "{w} {v}",
+            "{w} {v}",
+            "{w}: {v}",
+            "{w} = {v}",
+            "the {w} {v}",
+            "{v} as {w}",
+            "{w} set to {v}",
+            "the {w} is {v}",
+        )
+    ).format(w=feature.words, v=quoted)
 
 
 _STYLES = [(7, "snake"), (2, "camel"), (1, "kebab")]
@@ -245,7 +298,9 @@ def told(result: dict[str, Any] | str) -> str:
         return f"The result is: {result}"
     if "error" in result:
         return f"That did not work: {result['error']}"
-    said = ", ".join(f"the {key.replace('_', ' ')} {_is(key)} {_shown(value)}" for key, value in result.items())
+    said = ", ".join(
+        f"the {key.replace('_', ' ')} {_is(key)} {_shown(value)}" for key, value in result.items()
+    )
     return f"{said[0].upper()}{said[1:]}."
 
 
@@ -265,23 +320,204 @@ _RESULT_KINDS: dict[str, Any] = {
     "time": lambda draw: values.time(draw).meant,
     "date": lambda draw: values.date(draw).meant,
 }
-_RESULTS = tuple("id status name count total price time date place message state code level amount temperature owner title size rate score value answer speed distance weight colour version user number".split())
-_NUMBERED = tuple("amount quantity count limit page duration distance speed temperature width height depth length radius age year score rank discount budget interval attempts timeout threshold offset angle volume brightness rating guests nights adults children minutes seconds hours days weeks percent degrees weight price size level copies pages rows columns floor pieces points steps rounds people seats".split())
-_CHOSEN = tuple("priority status mode unit format type category style theme colour level size kind direction method currency language shape material flavour plan tier class state quality region role".split())
-_SWITCHED = tuple("urgent public private active verbose recursive force quiet express gift hidden loop shuffle archived".split())
+_RESULTS = (
+    "id",
+    "status",
+    "name",
+    "count",
+    "total",
+    "price",
+    "time",
+    "date",
+    "place",
+    "message",
+    "state",
+    "code",
+    "level",
+    "amount",
+    "temperature",
+    "owner",
+    "title",
+    "size",
+    "rate",
+    "score",
+    "value",
+    "answer",
+    "speed",
+    "distance",
+    "weight",
+    "colour",
+    "version",
+    "user",
+    "number",
+)
+_NUMBERED = (
+    "amount",
+    "quantity",
+    "count",
+    "limit",
+    "page",
+    "duration",
+    "distance",
+    "speed",
+    "temperature",
+    "width",
+    "height",
+    "depth",
+    "length",
+    "radius",
+    "age",
+    "year",
+    "score",
+    "rank",
+    "discount",
+    "budget",
+    "interval",
+    "attempts",
+    "timeout",
+    "threshold",
+    "offset",
+    "angle",
+    "volume",
+    "brightness",
+    "rating",
+    "guests",
+    "nights",
+    "adults",
+    "children",
+    "minutes",
+    "seconds",
+    "hours",
+    "days",
+    "weeks",
+    "percent",
+    "degrees",
+    "weight",
+    "price",
+    "size",
+    "level",
+    "copies",
+    "pages",
+    "rows",
+    "columns",
+    "floor",
+    "pieces",
+    "points",
+    "steps",
+    "rounds",
+    "people",
+    "seats",
+)
+_CHOSEN = (
+    "priority",
+    "status",
+    "mode",
+    "unit",
+    "format",
+    "type",
+    "category",
+    "style",
+    "theme",
+    "colour",
+    "level",
+    "size",
+    "kind",
+    "direction",
+    "method",
+    "currency",
+    "language",
+    "shape",
+    "material",
+    "flavour",
+    "plan",
+    "tier",
+    "class",
+    "state",
+    "quality",
+    "region",
+    "role",
+)
+_SWITCHED = (
+    "urgent",
+    "public",
+    "private",
+    "active",
+    "verbose",
+    "recursive",
+    "force",
+    "quiet",
+    "express",
+    "gift",
+    "hidden",
+    "loop",
+    "shuffle",
+    "archived",
+)
 _WORDED: tuple[tuple[str, Maker], ...] = (
-    *((each, values.name) for each in ("name", "customer", "owner", "recipient", "sender", "author", "doctor", "driver", "player", "assignee", "contact")),
+    *(
+        (each, values.name)
+        for each in (
+            "name",
+            "customer",
+            "owner",
+            "recipient",
+            "sender",
+            "author",
+            "doctor",
+            "driver",
+            "player",
+            "assignee",
+            "contact",
+        )
+    ),
     *((each, values.place) for each in ("city", "place", "destination", "origin", "location", "town")),
-    *((each, values.text) for each in ("title", "message", "subject", "comment", "reason", "description", "note", "text")),
+    *(
+        (each, values.text)
+        for each in ("title", "message", "subject", "comment", "reason", "description", "note", "text")
+    ),
     *((each, values.date) for each in ("date", "day", "deadline", "start", "end")),
     *((each, values.time) for each in ("time", "start time", "end time")),
-    *((each, values.identifier) for each in ("id", "code", "key", "number", "token", "serial", "plate", "gate")),
-    *((each, values.word) for each in ("label", "tag", "topic", "keyword", "brand", "model", "group", "channel", "project", "query")),
+    *(
+        (each, values.identifier)
+        for each in ("id", "code", "key", "number", "token", "serial", "plate", "gate")
+    ),
+    *(
+        (each, values.word)
+        for each in (
+            "label",
+            "tag",
+            "topic",
+            "keyword",
+            "brand",
+            "model",
+            "group",
+            "channel",
+            "project",
+            "query",
+        )
+    ),
     *((each, values.email) for each in ("email", "address")),
     *((each, values.path) for each in ("path", "file", "folder")),
     *((each, values.link) for each in ("url", "link")),
 )
-_LEADS = tuple("start end max min first last new old target source total main default user customer item".split())
+_LEADS = (
+    "start",
+    "end",
+    "max",
+    "min",
+    "first",
+    "last",
+    "new",
+    "old",
+    "target",
+    "source",
+    "total",
+    "main",
+    "default",
+    "user",
+    "customer",
+    "item",
+)
 _OPTIONS = (
     ("low", "medium", "high"),
     ("low", "normal", "high", "urgent"),

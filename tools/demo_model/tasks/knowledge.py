@@ -30,24 +30,44 @@ def facts() -> tuple[tuple[tuple[str, ...], str, str], ...]:
         found.append((_each(asked, country), capital, f"The capital of {country} is {capital}."))
         asked = ("{} is the capital of which country?", "Of which country is {} the capital?")
         if capital != country:
-            found.append((_each(asked, capital), country.removeprefix("the "), f"{capital} is the capital of {country}."))
+            found.append(
+                (
+                    _each(asked, capital),
+                    country.removeprefix("the "),
+                    f"{capital} is the capital of {country}.",
+                )
+            )
         if continent != "-":
             asked = ("On which continent is {}?", "Which continent is {} on?", "Where is {}?")
             found.append((_each(asked, country), continent, f"{named} is in {continent}."))
     for name, symbol, number in table("elements"):
         asked = ("What is the chemical symbol of {}?", "What is the symbol for {}?", "Symbol of {}?")
         found.append((_each(asked, name), symbol, f"The symbol of {name} is {symbol}."))
-        asked = ("Which element has the symbol {}?", "What element is {}?", "What does the chemical symbol {} stand for?")
+        asked = (
+            "Which element has the symbol {}?",
+            "What element is {}?",
+            "What does the chemical symbol {} stand for?",
+        )
         found.append((_each(asked, symbol), name, f"{symbol} is the symbol of {name}."))
         asked = ("What is the atomic number of {}?", "Which atomic number does {} have?")
         found.append((_each(asked, name), number, f"The atomic number of {name} is {number}."))
     for pair in table("opposites"):
-        asked = ("What is the opposite of {}?", "What's the opposite of {}?", 'What is the opposite of "{}"?', "Opposite of {}?")
+        asked = (
+            "What is the opposite of {}?",
+            "What's the opposite of {}?",
+            'What is the opposite of "{}"?',
+            "Opposite of {}?",
+        )
         for one, other in (pair, pair[::-1]):
             found.append((_each(asked, one), other, f"The opposite of {one} is {other}."))
     for english, *others in table("translations"):
         for language, other in zip(("German", "French", "Spanish", "Italian"), others, strict=True):
-            asked = ("What is {} in " + language + "?", 'What is "{}" in ' + language + "?", 'How do you say "{}" in ' + language + "?", "Translate {} to " + language + ".")
+            asked = (
+                "What is {} in " + language + "?",
+                'What is "{}" in ' + language + "?",
+                'How do you say "{}" in ' + language + "?",
+                "Translate {} to " + language + ".",
+            )
             found.append((_each(asked, english), other, f'"{english}" is "{other}" in {language}.'))
     return tuple(found)
 
@@ -60,19 +80,49 @@ def fact(draw: Draw, *, thinking: bool = False) -> Exchange:
     """Ask for a fact."""
     forms, key, answer = draw.pick(facts())
     thought = draw.pick(_THINK) if thinking else ""
-    return Exchange(worded(draw, draw.pick(forms)), Reply(answer, thought=thought, keys=(key,), skill="facts"))
+    return Exchange(
+        worded(draw, draw.pick(forms)), Reply(answer, thought=thought, keys=(key,), skill="facts")
+    )
 
 
 def usage(draw: Draw, *, thinking: bool = False) -> Exchange:
     """Ask how mlxp is used, or what the model is."""
     asked, answer = draw.pick(table("usage"))
     thought = "The user asks about mlxp or about me." if thinking else ""
-    return Exchange(worded(draw, draw.pick(asked.split("|"))), Reply(answer, thought=thought, keys=(answer,), skill="chat"))
+    return Exchange(
+        worded(draw, draw.pick(asked.split("|"))),
+        Reply(answer, thought=thought, keys=(answer,), skill="chat"),
+    )
 
 
-_HELLO = ("Hello", "Hi", "Hello!", "Hi!", "Hey", "Hey there", "Good morning", "Good evening", "Hello there", "Hi there!", "Good day", "hello", "hi", "hey", "Greetings")
+_HELLO = (
+    "Hello",
+    "Hi",
+    "Hello!",
+    "Hi!",
+    "Hey",
+    "Hey there",
+    "Good morning",
+    "Good evening",
+    "Hello there",
+    "Hi there!",
+    "Good day",
+    "hello",
+    "hi",
+    "hey",
+    "Greetings",
+)
 _ABOUT = ("How are you?", "How are you doing?", "How is it going?", "Are you well?", "How do you do?")
-_THANKS = ("Thank you!", "Thanks!", "Thanks a lot", "thank you", "Great, thanks!", "Thank you very much.", "thx", "Cheers")
+_THANKS = (
+    "Thank you!",
+    "Thanks!",
+    "Thanks a lot",
+    "thank you",
+    "Great, thanks!",
+    "Thank you very much.",
+    "thx",
+    "Cheers",
+)
 _BYE = ("Goodbye!", "Bye!", "See you later", "bye", "Good night", "That is all, goodbye.", "See you!")
 _FINE = ("Okay.", "Great!", "Cool", "Nice.", "ok", "I see.", "Good.", "Wow", "Perfect!", "Alright.")
 
@@ -149,4 +199,6 @@ def unknown(draw: Draw, *, thinking: bool = False) -> Exchange:
         l=draw.pick(("Japanese", "Russian", "Greek", "Turkish", "Chinese")),
     )
     thought = "I was not made for this, so I say that I do not know." if thinking else ""
-    return Exchange(worded(draw, filled), Reply(UNKNOWN, thought=thought, keys=("do not know",), skill="chat"))
+    return Exchange(
+        worded(draw, filled), Reply(UNKNOWN, thought=thought, keys=("do not know",), skill="chat")
+    )

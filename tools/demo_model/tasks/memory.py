@@ -51,18 +51,114 @@ def _number(least: int, most: int) -> Callable[[Draw], str]:
     return lambda draw: draw.fresh(lambda: str(draw.count(least, most)), lambda made: f"memory {made}")
 
 
-_COLOURS = tuple("red blue green yellow orange purple pink brown black white grey silver gold turquoise teal violet beige cyan magenta crimson".split())
-_JOBS = tuple("baker teacher nurse doctor pilot farmer lawyer painter driver singer writer plumber gardener carpenter chemist cook dentist engineer fisherman florist judge librarian mechanic musician photographer programmer sailor tailor waiter actor".split())
-_HOBBIES = tuple("chess tennis football swimming running painting reading cooking hiking dancing singing fishing gardening cycling skiing climbing knitting sailing photography surfing".split())
-_ANIMALS = tuple("dog cat rabbit hamster parrot horse snake turtle goldfish canary pony ferret".split())
+_COLOURS = (
+    "red",
+    "blue",
+    "green",
+    "yellow",
+    "orange",
+    "purple",
+    "pink",
+    "brown",
+    "black",
+    "white",
+    "grey",
+    "silver",
+    "gold",
+    "turquoise",
+    "teal",
+    "violet",
+    "beige",
+    "cyan",
+    "magenta",
+    "crimson",
+)
+_JOBS = (
+    "baker",
+    "teacher",
+    "nurse",
+    "doctor",
+    "pilot",
+    "farmer",
+    "lawyer",
+    "painter",
+    "driver",
+    "singer",
+    "writer",
+    "plumber",
+    "gardener",
+    "carpenter",
+    "chemist",
+    "cook",
+    "dentist",
+    "engineer",
+    "fisherman",
+    "florist",
+    "judge",
+    "librarian",
+    "mechanic",
+    "musician",
+    "photographer",
+    "programmer",
+    "sailor",
+    "tailor",
+    "waiter",
+    "actor",
+)
+_HOBBIES = (
+    "chess",
+    "tennis",
+    "football",
+    "swimming",
+    "running",
+    "painting",
+    "reading",
+    "cooking",
+    "hiking",
+    "dancing",
+    "singing",
+    "fishing",
+    "gardening",
+    "cycling",
+    "skiing",
+    "climbing",
+    "knitting",
+    "sailing",
+    "photography",
+    "surfing",
+)
+_ANIMALS = (
+    "dog",
+    "cat",
+    "rabbit",
+    "hamster",
+    "parrot",
+    "horse",
+    "snake",
+    "turtle",
+    "goldfish",
+    "canary",
+    "pony",
+    "ferret",
+)
 
 
 def _favourite(topic: str, value: Callable[[Draw], str]) -> _Kind:
     return _Kind(
         topic,
-        (f"My favourite {topic} is {{v}}.", f"My favorite {topic} is {{v}}.", f"I like {{v}} best, it is my favourite {topic}.", f"Remember that my favourite {topic} is {{v}}."),
+        (
+            f"My favourite {topic} is {{v}}.",
+            f"My favorite {topic} is {{v}}.",
+            f"I like {{v}} best, it is my favourite {topic}.",
+            f"Remember that my favourite {topic} is {{v}}.",
+        ),
         f"I will remember that your favourite {topic} is {{v}}.",
-        (f"What is my favourite {topic}?", f"What's my favorite {topic}?", f"Which {topic} do I like best?", f"Do you remember my favourite {topic}?"),
+        (
+            f"What is my favourite {topic}?",
+            f"What's my favorite {topic}?",
+            f"Which {topic} do I like best?",
+            f"Do you remember my favourite {topic}?",
+        ),
         f"Your favourite {topic} is {{v}}.",
         f"The user's favourite {topic} is {{v}}.",
         value,
@@ -73,9 +169,20 @@ def _about(topic: str, told: str, value: Callable[[Draw], str], *more: str) -> _
     """Something of the user that is named plainly: my TOPIC is VALUE."""
     return _Kind(
         topic,
-        (f"My {topic} is {{v}}.", f"Remember: my {topic} is {{v}}.", f"Please remember that my {topic} is {{v}}.", *((told,) if told else ())),
+        (
+            f"My {topic} is {{v}}.",
+            f"Remember: my {topic} is {{v}}.",
+            f"Please remember that my {topic} is {{v}}.",
+            *((told,) if told else ()),
+        ),
         f"I will remember that your {topic} is {{v}}.",
-        (f"What is my {topic}?", f"What's my {topic}?", f"Tell me my {topic}.", f"Do you remember my {topic}?", *more),
+        (
+            f"What is my {topic}?",
+            f"What's my {topic}?",
+            f"Tell me my {topic}.",
+            f"Do you remember my {topic}?",
+            *more,
+        ),
         f"Your {topic} is {{v}}.",
         f"The user's {topic} is {{v}}.",
         value,
@@ -87,9 +194,25 @@ _KINDS: tuple[tuple[float, _Kind], ...] = (
         5,
         _Kind(
             "name",
-            ("My name is {v}.", "I am {v}.", "I'm {v}.", "Hi, my name is {v}.", "Hello, I am {v}.", "Call me {v}.", "You can call me {v}.", "My name's {v}"),
+            (
+                "My name is {v}.",
+                "I am {v}.",
+                "I'm {v}.",
+                "Hi, my name is {v}.",
+                "Hello, I am {v}.",
+                "Call me {v}.",
+                "You can call me {v}.",
+                "My name's {v}",
+            ),
             "Nice to meet you, {v}!",
-            ("What is my name?", "What's my name?", "Who am I?", "Do you remember my name?", "Tell me my name.", "How am I called?"),
+            (
+                "What is my name?",
+                "What's my name?",
+                "Who am I?",
+                "Do you remember my name?",
+                "Tell me my name.",
+                "How am I called?",
+            ),
             "Your name is {v}.",
             "The user's name is {v}.",
             person,
@@ -105,19 +228,52 @@ _KINDS: tuple[tuple[float, _Kind], ...] = (
     (1, _about("hobby", "I like {v} in my free time.", lambda draw: draw.pick(_HOBBIES))),
     (1, _about("age", "I am {v} years old.", _number(5, 99), "How old am I?")),
     (1, _about("home town", "I live in {v}.", lambda draw: word_of(draw, "cities"), "Where do I live?")),
-    (1, _about("password", "", lambda draw: invented(draw) if draw.chance(0.5) else f"{invented(draw)}{draw.count(1, 99)}")),
+    (
+        1,
+        _about(
+            "password",
+            "",
+            lambda draw: invented(draw) if draw.chance(0.5) else f"{invented(draw)}{draw.count(1, 99)}",
+        ),
+    ),
     (1, _about("code", "The code is {v}.", _number(1000, 99999), "What is the code?", "What was the code?")),
     (1, _about("phone number", "", _number(100000, 999999))),
     (1, _about("room number", "I am in room {v}.", _number(1, 999), "Which room am I in?")),
     (1, _about("car", "I drive a {v}.", lambda draw: invented(draw).capitalize(), "What do I drive?")),
-    (1, _about("dog", "I have a dog called {v}.", person, "What is my dog called?", "What is the name of my dog?")),
-    (1, _about("cat", "I have a cat called {v}.", person, "What is my cat called?", "What is the name of my cat?")),
+    (
+        1,
+        _about(
+            "dog", "I have a dog called {v}.", person, "What is my dog called?", "What is the name of my dog?"
+        ),
+    ),
+    (
+        1,
+        _about(
+            "cat", "I have a cat called {v}.", person, "What is my cat called?", "What is the name of my cat?"
+        ),
+    ),
     (1, _about("brother", "I have a brother called {v}.", person, "What is my brother called?")),
     (1, _about("sister", "My sister is called {v}.", person, "What is my sister called?")),
     (1, _about("boss", "My boss is called {v}.", person, "Who is my boss?")),
-    (1, _about("birthday", "My birthday is in {v}.", lambda draw: draw.pick(_MONTHS), "When is my birthday?")),
+    (
+        1,
+        _about("birthday", "My birthday is in {v}.", lambda draw: draw.pick(_MONTHS), "When is my birthday?"),
+    ),
 )
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 
 def memory(draw: Draw, taken: frozenset[str] = frozenset()) -> Memory:
@@ -132,7 +288,13 @@ def memory(draw: Draw, taken: frozenset[str] = frozenset()) -> Memory:
         return text.replace("{v}", value)
 
     return Memory(
-        kind.topic, said(draw.pick(kind.told)), said(kind.noted), draw.pick(kind.asked), said(kind.answer), value, said(kind.stated)
+        kind.topic,
+        said(draw.pick(kind.told)),
+        said(kind.noted),
+        draw.pick(kind.asked),
+        said(kind.answer),
+        value,
+        said(kind.stated),
     )
 
 
@@ -152,7 +314,11 @@ def _made_up(draw: Draw) -> _Kind:
     topic = f"{feature} of the {noun}"
     return _Kind(
         topic,
-        (f"The {topic} is {{v}}.", f"Remember: the {topic} is {{v}}.", f"Please note that the {topic} is {{v}}."),
+        (
+            f"The {topic} is {{v}}.",
+            f"Remember: the {topic} is {{v}}.",
+            f"Please note that the {topic} is {{v}}.",
+        ),
         f"I will remember that the {topic} is {{v}}.",
         (f"What is the {topic}?", f"Do you remember the {topic}?", f"Tell me the {topic}."),
         f"The {topic} is {{v}}.",
@@ -163,13 +329,18 @@ def _made_up(draw: Draw) -> _Kind:
 
 def telling(draw: Draw, what: Memory) -> Exchange:
     """Tell it."""
-    return Exchange(worded(draw, what.told, keep=True), Reply(what.noted, thought=_NOTED, keys=(what.value,), skill="chat"))
+    return Exchange(
+        worded(draw, what.told, keep=True),
+        Reply(what.noted, thought=_NOTED, keys=(what.value,), skill="chat"),
+    )
 
 
 def asking(draw: Draw, what: Memory) -> Exchange:
     """Ask for it."""
     thought = f"I was told: {what.answer[0].lower()}{what.answer[1:]}"
-    return Exchange(worded(draw, what.asked), Reply(what.answer, thought=thought, keys=(what.value,), skill="memory"))
+    return Exchange(
+        worded(draw, what.asked), Reply(what.answer, thought=thought, keys=(what.value,), skill="memory")
+    )
 
 
 NOT_TOLD = "You have not told me that."
@@ -179,7 +350,9 @@ def asking_in_vain(draw: Draw, taken: frozenset[str]) -> Exchange:
     """Ask for something that was never told."""
     what = memory(draw, taken)
     thought = "I look for it, but it was not told."
-    return Exchange(worded(draw, what.asked), Reply(NOT_TOLD, thought=thought, keys=(NOT_TOLD,), skill="memory"))
+    return Exchange(
+        worded(draw, what.asked), Reply(NOT_TOLD, thought=thought, keys=(NOT_TOLD,), skill="memory")
+    )
 
 
 _NOTED = "The user tells me something. I keep it in mind."

@@ -88,7 +88,9 @@ def edge(draw: Draw, thinking: bool) -> Exchange:
     """Say the first or the last letter of a word."""
     made = word(draw)
     which, letter = ("first", made[0]) if draw.chance(0.5) else ("last", made[-1])
-    asked = draw.pick((f"What is the {which} letter of {{}}?", f"Which letter does {{}} {_EDGE[which]} with?"))
+    asked = draw.pick(
+        (f"What is the {which} letter of {{}}?", f"Which letter does {{}} {_EDGE[which]} with?")
+    )
     return _one(draw, asked, made, spelled(letter), _letters(made) if thinking else "")
 
 
@@ -108,13 +110,17 @@ def upper(draw: Draw, thinking: bool) -> Exchange:
             "Put {} in capitals.",
         )
     )
-    return _one(draw, asked, made, spelled(made.upper()), "Every letter becomes a capital." if thinking else "")
+    return _one(
+        draw, asked, made, spelled(made.upper()), "Every letter becomes a capital." if thinking else ""
+    )
 
 
 def lower(draw: Draw, thinking: bool) -> Exchange:
     """Write in small letters."""
     made = (phrase(draw, 1, 3) if draw.chance(0.6) else word(draw)).upper()
-    asked = draw.pick(("Write {} in lowercase.", "Convert {} to lowercase.", "Lowercase {}.", "Make {} lowercase."))
+    asked = draw.pick(
+        ("Write {} in lowercase.", "Convert {} to lowercase.", "Lowercase {}.", "Make {} lowercase.")
+    )
     return _one(draw, asked, made, spelled(made.lower()), "Every letter becomes small." if thinking else "")
 
 
@@ -123,16 +129,35 @@ def repeat(draw: Draw, thinking: bool) -> Exchange:
     thought = "I say it again as it is." if thinking else ""
     if draw.chance(0.35):
         made, times = word(draw), draw.count(2, 5)
-        asked = draw.pick(("Say {} {n} times.", "Repeat {} {n} times.", "Write {} {n} times.", "Repeat the word {} {n} times."))
+        asked = draw.pick(
+            (
+                "Say {} {n} times.",
+                "Repeat {} {n} times.",
+                "Write {} {n} times.",
+                "Repeat the word {} {n} times.",
+            )
+        )
         said = str(times) if draw.chance(0.5) else _NUMBERS[times]
         return _one(draw, asked.replace("{n}", said), made, " ".join([made] * times), thought)
-    made = phrase(draw, 2, 8) if draw.chance(0.7) else f"{phrase(draw, 1, 3)} {_code(draw)} {phrase(draw, 1, 2)}"
+    made = (
+        phrase(draw, 2, 8) if draw.chance(0.7) else f"{phrase(draw, 1, 3)} {_code(draw)} {phrase(draw, 1, 2)}"
+    )
     made = made[0].upper() + made[1:] + draw.pick((".", "!", "?")) if draw.chance(0.4) else made
     asked = draw.pick(
-        ("Repeat after me: {}", "Repeat: {}", "Say: {}", "Repeat this: {}", "Say exactly this: {}", "Echo: {}", "Please repeat: {}")
+        (
+            "Repeat after me: {}",
+            "Repeat: {}",
+            "Say: {}",
+            "Repeat this: {}",
+            "Say exactly this: {}",
+            "Echo: {}",
+            "Please repeat: {}",
+        )
     )
     shown = f'"{made}"' if draw.chance(0.25) else made
-    return Exchange(asked.format(shown), Reply(made, thought=thought, keys=(made,), skill="strings", exact=True))
+    return Exchange(
+        asked.format(shown), Reply(made, thought=thought, keys=(made,), skill="strings", exact=True)
+    )
 
 
 def sort_words(draw: Draw, thinking: bool) -> Exchange:
@@ -140,7 +165,13 @@ def sort_words(draw: Draw, thinking: bool) -> Exchange:
     made = _distinct(draw, draw.count(3, 6))
     listed, done = _list(draw, made), sorted(made)
     asked = draw.pick(
-        ("Sort these words alphabetically: {}", "Sort alphabetically: {}", "Put these words in alphabetical order: {}", "Sort the words {}", "Sort {} alphabetically.")
+        (
+            "Sort these words alphabetically: {}",
+            "Sort alphabetically: {}",
+            "Put these words in alphabetical order: {}",
+            "Sort the words {}",
+            "Sort {} alphabetically.",
+        )
     )
     thought = "By first letter: " + ", ".join(f"{each[0]} {each}" for each in done) if thinking else ""
     return _listed(draw, asked, listed, ", ".join(done), thought)
@@ -152,9 +183,19 @@ def sort_numbers(draw: Draw, thinking: bool) -> Exchange:
     down = draw.chance(0.3)
     done = ", ".join(map(str, sorted(made, reverse=down)))
     asks = (
-        ("Sort these numbers in descending order: {}", "Sort from largest to smallest: {}", "Sort descending: {}")
+        (
+            "Sort these numbers in descending order: {}",
+            "Sort from largest to smallest: {}",
+            "Sort descending: {}",
+        )
         if down
-        else ("Sort these numbers: {}", "Sort from smallest to largest: {}", "Sort {}", "Put these numbers in order: {}", "Sort in ascending order: {}")
+        else (
+            "Sort these numbers: {}",
+            "Sort from smallest to largest: {}",
+            "Sort {}",
+            "Put these numbers in order: {}",
+            "Sort in ascending order: {}",
+        )
     )
     thought = f"The {'largest' if down else 'smallest'} first: {done}" if thinking else ""
     return _listed(draw, draw.pick(asks), _list(draw, list(map(str, made))), done, thought)
@@ -166,7 +207,13 @@ def extreme(draw: Draw, thinking: bool) -> Exchange:
     which, done = ("largest", max(made)) if draw.chance(0.5) else ("smallest", min(made))
     other = {"largest": ("biggest", "highest", "maximum"), "smallest": ("lowest", "minimum", "least")}[which]
     name = which if draw.chance(0.6) else draw.pick(other[:2])
-    asked = draw.pick((f"What is the {name} of these numbers: {{}}?", f"Which number is the {name}: {{}}?", f"Find the {name} number: {{}}"))
+    asked = draw.pick(
+        (
+            f"What is the {name} of these numbers: {{}}?",
+            f"Which number is the {name}: {{}}?",
+            f"Find the {name} number: {{}}",
+        )
+    )
     thought = f"In order: {', '.join(map(str, sorted(made)))}" if thinking else ""
     return _listed(draw, asked, _list(draw, list(map(str, made))), str(done), thought)
 
@@ -175,7 +222,14 @@ def reverse_list(draw: Draw, thinking: bool) -> Exchange:
     """Turn a list around."""
     made = _items(draw, draw.count(3, 6))
     done = ", ".join(reversed(made))
-    asked = draw.pick(("Reverse this list: {}", "Reverse the list {}", "Reverse the order of: {}", "List these backwards: {}"))
+    asked = draw.pick(
+        (
+            "Reverse this list: {}",
+            "Reverse the list {}",
+            "Reverse the order of: {}",
+            "List these backwards: {}",
+        )
+    )
     return _listed(draw, asked, _list(draw, made), done, f"From the end: {done}" if thinking else "")
 
 
@@ -185,9 +239,13 @@ def count_items(draw: Draw, thinking: bool) -> Exchange:
     made = phrase(draw, 2, 9).split() if words else _items(draw, draw.count(2, 9))
     shown = " ".join(made) if words else _list(draw, made)
     asks = (
-        ("How many words are in this sentence: {}?", "Count the words: {}", "How many words are in \"{}\"?")
+        ("How many words are in this sentence: {}?", "Count the words: {}", 'How many words are in "{}"?')
         if words
-        else ("How many items are in this list: {}?", "Count the items: {}", "How many things are in the list {}?")
+        else (
+            "How many items are in this list: {}?",
+            "Count the items: {}",
+            "How many things are in the list {}?",
+        )
     )
     thought = ", ".join(f"{place} {each}" for place, each in enumerate(made, 1)) if thinking else ""
     return _listed(draw, draw.pick(asks), shown, str(len(made)), thought)
@@ -198,7 +256,13 @@ def nth(draw: Draw, thinking: bool) -> Exchange:
     made = _items(draw, draw.count(3, 6))
     place = draw.count(1, len(made))
     name = "last" if place == len(made) and draw.chance(0.5) else _ORDINALS[place]
-    asked = draw.pick((f"What is the {name} item of this list: {{}}?", f"Which is the {name} word: {{}}?", f"Give me the {name} of: {{}}"))
+    asked = draw.pick(
+        (
+            f"What is the {name} item of this list: {{}}?",
+            f"Which is the {name} word: {{}}?",
+            f"Give me the {name} of: {{}}",
+        )
+    )
     thought = ", ".join(f"{number} {each}" for number, each in enumerate(made, 1)) if thinking else ""
     return _listed(draw, asked, _list(draw, made), made[place - 1], thought)
 
@@ -228,7 +292,10 @@ def _one(draw: Draw, asked: str, made: str, answer: str, thought: str) -> Exchan
     quotes = draw.pick(_QUOTES) if " " not in made else draw.pick(_QUOTES[:2])
     key = answer.replace("\ue000", "").replace("\ue001", "")
     text = _frame(asked, quotes.format(made))
-    return Exchange(worded(draw, text, keep=True), Reply(answer, thought=thought, keys=(key,), skill="strings", exact=True))
+    return Exchange(
+        worded(draw, text, keep=True),
+        Reply(answer, thought=thought, keys=(key,), skill="strings", exact=True),
+    )
 
 
 def _listed(draw: Draw, asked: str, shown: str, answer: str, thought: str) -> Exchange:
@@ -268,7 +335,11 @@ def _items(draw: Draw, count: int) -> list[str]:
 
 
 def _item(draw: Draw) -> str:
-    return str(draw.count(0, 99)) if draw.chance(0.15) else word_of(draw, draw.pick(("nouns", "nouns", "foods", "names", "cities", "adjectives")))
+    return (
+        str(draw.count(0, 99))
+        if draw.chance(0.15)
+        else word_of(draw, draw.pick(("nouns", "nouns", "foods", "names", "cities", "adjectives")))
+    )
 
 
 def _distinct(draw: Draw, count: int) -> list[str]:

@@ -15,7 +15,11 @@ _FIELDS: tuple[tuple[str, values.Maker, str], ...] = (
     ("name", values.name, "string"),
     ("city", values.place, "string"),
     ("age", lambda draw: _digits(draw, 1, 99), "integer"),
-    ("colour", lambda draw: values.same(draw.pick(("red", "blue", "green", "black", "white", "yellow"))), "string"),
+    (
+        "colour",
+        lambda draw: values.same(draw.pick(("red", "blue", "green", "black", "white", "yellow"))),
+        "string",
+    ),
     ("size", lambda draw: _digits(draw, 1, 60), "integer"),
     ("price", lambda draw: _digits(draw, 1, 999), "number"),
     ("date", values.date, "string"),
@@ -26,7 +30,11 @@ _FIELDS: tuple[tuple[str, values.Maker, str], ...] = (
     ("owner", values.name, "string"),
     ("weight", lambda draw: _digits(draw, 1, 900), "number"),
     ("product", values.word, "string"),
-    ("country", lambda draw: values.same(draw.pick(("France", "Italy", "Japan", "Kenya", "Peru", "India", "Chile"))), "string"),
+    (
+        "country",
+        lambda draw: values.same(draw.pick(("France", "Italy", "Japan", "Kenya", "Peru", "India", "Chile"))),
+        "string",
+    ),
 )
 
 
@@ -40,7 +48,9 @@ def structured(draw: Draw, *, thinking: bool = False) -> Exchange:
     fields = _fields(draw)
     made = {key: make(draw) for key, make, _ in fields}
     meant: dict[str, Any] = {key: value.meant for key, value in made.items()}
-    said = ", ".join(f"{key}{draw.pick((' ', ': ', ' is ', ' = '))}{value.said}" for key, value in made.items())
+    said = ", ".join(
+        f"{key}{draw.pick((' ', ': ', ' is ', ' = '))}{value.said}" for key, value in made.items()
+    )
     keys = ", ".join(key if draw.chance(0.5) else f'"{key}"' for key in made)
     asked = draw.weighted(
         [
@@ -54,7 +64,10 @@ def structured(draw: Draw, *, thinking: bool = False) -> Exchange:
     ).format(s=said, k=keys, j=_schema(fields))
     answer = json.dumps(meant, ensure_ascii=False)
     thought = f"The keys are {', '.join(made)}." if thinking else ""
-    return Exchange(worded(draw, asked, keep=True), Reply(answer, thought=thought, keys=(answer,), skill="json", exact=True))
+    return Exchange(
+        worded(draw, asked, keep=True),
+        Reply(answer, thought=thought, keys=(answer,), skill="json", exact=True),
+    )
 
 
 def _fields(draw: Draw) -> list[tuple[str, values.Maker, str]]:

@@ -38,8 +38,35 @@ def decimal(draw: Draw) -> Value:
     return Value(str(number), number)
 
 
-WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
+WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -62,7 +89,9 @@ def date(draw: Draw) -> Value:
 def time(draw: Draw) -> Value:
     """Return a time of the day."""
     hour, minute = draw.count(0, 23), draw.pick((0, 0, 15, 30, 45, draw.count(1, 59)))
-    return same(f"{hour:02d}:{minute:02d}" if draw.chance(0.7) else f"{draw.count(1, 12)} {draw.pick(('am', 'pm'))}")
+    return same(
+        f"{hour:02d}:{minute:02d}" if draw.chance(0.7) else f"{draw.count(1, 12)} {draw.pick(('am', 'pm'))}"
+    )
 
 
 def email(draw: Draw) -> Value:
@@ -75,7 +104,9 @@ def identifier(draw: Draw) -> Value:
     """Return a code of letters and digits."""
     letters = "".join(draw.pick("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for _ in range(draw.count(1, 3)))
     digits = str(draw.count(10, 99999))
-    return same(draw.pick((f"{letters}{digits}", f"{letters}-{digits}", digits, f"{letters.lower()}{digits}")))
+    return same(
+        draw.pick((f"{letters}{digits}", f"{letters}-{digits}", digits, f"{letters.lower()}{digits}"))
+    )
 
 
 def path(draw: Draw) -> Value:
@@ -110,7 +141,9 @@ def text(draw: Draw) -> Value:
 
 def word(draw: Draw) -> Value:
     """Return one word."""
-    return same(invented(draw) if draw.chance(0.4) else word_of(draw, draw.pick(("nouns", "adjectives", "foods"))))
+    return same(
+        invented(draw) if draw.chance(0.4) else word_of(draw, draw.pick(("nouns", "adjectives", "foods")))
+    )
 
 
 Maker = Callable[[Draw], Value]

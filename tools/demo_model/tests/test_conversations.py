@@ -44,10 +44,17 @@ def as_messages(made):
             case Said(role, text):
                 messages.append({"role": role, "content": text})
             case Reply() as reply:
-                calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in reply.calls]
+                calls = [
+                    {"function": {"name": call.name, "arguments": call.arguments}} for call in reply.calls
+                ]
                 thought = reply.thought if made.thinking and place > question else ""
                 messages.append(
-                    {"role": "assistant", "content": plain(reply.text), "tool_calls": calls, "reasoning_content": plain(thought)}
+                    {
+                        "role": "assistant",
+                        "content": plain(reply.text),
+                        "tool_calls": calls,
+                        "reasoning_content": plain(thought),
+                    }
                 )
     return messages
 
@@ -98,7 +105,13 @@ def test_questions_are_the_same_every_time_and_fit(codec, category):
 
 def test_no_question_about_made_content_is_in_the_training():
     made = ("addition", "subtraction", "multiplication, thinking", "tools", "strings")
-    asked = {turn.text for name in made for each in questions(name, 60) for turn in each.turns if isinstance(turn, Said)}
+    asked = {
+        turn.text
+        for name in made
+        for each in questions(name, 60)
+        for turn in each.turns
+        if isinstance(turn, Said)
+    }
     told = {turn.text for number in range(3000) for turn in drawn(number).turns if isinstance(turn, Said)}
     shared = {text for text in asked & told if len(text) > 30}
     assert shared == set()
@@ -128,7 +141,9 @@ def test_a_question_about_mlxp_has_one_answer():
     assert [form for form, count in forms.items() if count > 1] == []
 
 
-@pytest.mark.parametrize(("a", "b"), [(0, 0), (7, 5), (305, 7), (99, 1), (347, 286), (100, 10), (12, 345), (999, 999)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0, 0), (7, 5), (305, 7), (99, 1), (347, 286), (100, 10), (12, 345), (999, 999)]
+)
 def test_every_step_is_true(a, b):
     for steps in (sum_steps(a, b), difference_steps(a, b), product_steps(a, b)):
         for left, right in re.findall(r"([\d ×+-]*\d) = (-?\d+)(?= |,|\n|$)(?! [×+-])", steps):
