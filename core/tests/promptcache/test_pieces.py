@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mlxp_core.kv import RowSnapshot
+from mlxp_core.kv import BatchCache, PlainPolicy, QuantizedPolicy, RowSnapshot
 from mlxp_core.promptcache.pieces import made_of, on_host, snapshots_of
+from mlxp_core.types import KVStorage
 
 
 def agreed(one, other):
@@ -85,3 +86,34 @@ def test_arrays_come_back_from_the_host_bit_by_bit(row, dtype):
     for one, other in zip(arrays[0], back.layers[0], strict=True):
         assert one.dtype == other.dtype
         assert mx.array_equal(one, other)
+
+
+POLICIES = {
+    "plain": PlainPolicy(mx.float32, slack=2),
+    "8 bits": QuantizedPolicy(mx.float32, {0: KVStorage(8, 32), 1: KVStorage(8, 32)}, slack=2),
+    "mixed": QuantizedPolicy(mx.float32, {1: KVStorage(4, 32)}, slack=2),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_every_kind_of_cache_comes_back_bit_by_bit(row, policy):
+    def empty():
+        return BatchCache([policy.full(0), policy.sliding(1, 12)])
+
+    def read(cache, new):
+        at = cache.begin([new.shape[2]], new.shape[2])
+        for layer in cache.layers:
+            layer.attend(new, new, new + 1, at, scale=1.0)
+        cache.commit(at)
+
+    tokens = mx.random.normal((1, 2, 60, 32), key=mx.random.key(3))
+    cache, known = empty(), []
+    for start in range(0, 60, 5):
+        read(cache, tokens[:, :, start : start + 5])
+        known.append(row.taken(cache, [(known[-1], start)] if known else []))
+    for held in known:
+        thawed = empty().thaw(RowSnapshot(snapshots_of(held, held.length), held.length, held.length))
+        whole = empty()
+        read(whole, tokens[:, :, : held.length])
+        for one, other in zip(thawed.freeze(0).layers, whole.freeze(0).layers, strict=True):
+            assert all(mx.array_equal(*pair) for pair in zip(one.arrays, other.arrays, strict=True))
