@@ -54,7 +54,7 @@ def train(texts: Iterable[str], *, vocabulary: int = VOCABULARY) -> Tokenizer:
 
 
 def _rust(pattern: str) -> Any:
-    from tokenizers import Regex  # a name that would hide the module of the same meaning above
+    from tokenizers import Regex  # noqa: PLC0415  # a name that would hide the module of the same meaning above
 
     return Regex(pattern)
 

@@ -85,7 +85,7 @@ def across(  # noqa: PLR0917  # the terms of one formula
             answers.append(near @ error)
             state = keep @ error
         else:
-            error = error - known @ state  # the chunk's corrections, once its state is known
+            error = error - known @ state  # noqa: PLW2901  # the chunk's corrections, once its state is known
             answers.append(ask @ state + near @ error)
             state = rest * state + keep @ error
     return torch.stack(answers, 1).transpose(2, 3).flatten(0, 2)

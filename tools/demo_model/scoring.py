@@ -36,7 +36,7 @@ def score(conversation: Conversation, said: str, *, ended: bool) -> Score:
         ended: whether the model ended its turn by itself.
     """
     wanted = conversation.turns[-1]
-    assert isinstance(wanted, Reply)  # how questions are made
+    assert isinstance(wanted, Reply)  # noqa: S101  # how questions are made
     answer = parse(said, thinking=conversation.thinking)
     if answer is None or not ended:
         return Score(right=False, formed=False)
