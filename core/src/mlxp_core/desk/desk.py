@@ -1,12 +1,9 @@
 """Where a request becomes a ticket: choose the model, fill in defaults, refuse, prepare, queue."""
 
 import asyncio
-import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -24,7 +21,8 @@ from mlxp_core.desk.preparing import Prepared
 from mlxp_core.desk.questions import answer_text, conversation, with_thinking
 from mlxp_core.desk.reports import report, with_measured
 from mlxp_core.desk.ticket import Ticket
-from mlxp_core.errors import BadRequest, Busy, MlxpError, Unavailable
+from mlxp_core.desk.workers import RETRY_AFTER, Workers
+from mlxp_core.errors import BadRequest, MlxpError, Unavailable
 from mlxp_core.loading import appraise
 from mlxp_core.memory import MemoryPlan
 from mlxp_core.types import (
@@ -53,10 +51,6 @@ from mlxp_core.types import (
 )
 
 A = TypeVar("A", bound=Answer)
-T = TypeVar("T")
-
-RETRY_AFTER = (("retry-after", "1"),)
-MOST_WORKERS = 4
 
 
 class Desk(Services):
@@ -110,11 +104,10 @@ class Desk(Services):
         self._memory = memory
         self._now = now
         self._house = House(clock)
-        self._preparing = 0
         self._stopping = False
-        self._workers = ThreadPoolExecutor(min(MOST_WORKERS, os.cpu_count() or 1), "mlxp-prepare")
         self._generation = settings.section(GenerationSettings)
         self._engine_settings = settings.section(EngineSettings)
+        self._workers = Workers(self._engine_settings.queue)
 
     def catalogue(self) -> Catalogue:
         """Return the models and adapters on offer now."""
@@ -173,7 +166,7 @@ class Desk(Services):
         )
         first, *others = [await self._fetched(each) for each in (request.prompt, *request.further_prompts)]
         request = replace(request, prompt=first, further_prompts=tuple(others))
-        prepared = await self._on_worker(
+        prepared = await self._workers.do(
             lambda: preparing.prepare(
                 request,
                 self._frontends[model.id],
@@ -206,13 +199,13 @@ class Desk(Services):
                 told = with_thinking(question, self._generation.thinking)
                 capabilities.check_conversation(conversation(told), model)
                 told = replace(told, messages=await self._fetched(told.messages))
-                given = await self._on_worker(lambda: answer_text(told, self._frontends[model.id]))
+                given = await self._workers.do(lambda: answer_text(told, self._frontends[model.id]))
             case TokenizeRequest() | DetokenizeRequest() as asked:
-                given = await self._on_worker(lambda: answer_text(asked, self._frontends[model.id]))
+                given = await self._workers.do(lambda: answer_text(asked, self._frontends[model.id]))
             case EmbedRequest():
                 given = await self._embed(question, model, protocol)
             case MountRequest() | UnmountRequest() | FindAdapters() as about:
-                given = await self._adapters.answer(about, model, self._on_worker)
+                given = await self._adapters.answer(about, model, self._workers.do)
             case _:
                 raise TypeError(f"nobody answers a {type(question).__name__}")
         return cast("A", given)  # the type that the question names, though no checker can follow that
@@ -240,16 +233,13 @@ class Desk(Services):
     def stop(self) -> None:
         """Stop the engine and the worker threads, ending what still runs. Blocks; may be called from any thread."""
         self._stopping = True
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        self._workers.stop()
         self._engine.stop(0.0)
 
     def _check_open(self, request_id: str) -> None:
         if self._stopping:
             raise Unavailable("the server is stopping", headers=RETRY_AFTER)
-        if self._preparing >= self._engine_settings.queue:
-            raise Busy(
-                f"{self._preparing} requests are being prepared already; try again", headers=RETRY_AFTER
-            )
+        self._workers.check()
         if request_id in self._house:
             raise BadRequest(
                 f"a request with the id {request_id!r} is running; ids must be unique", param="id"
@@ -260,28 +250,15 @@ class Desk(Services):
         name = brought.tool_format if brought is not None else None
         return self._registry.tool_formats.get(name) if name is not None else None
 
-    async def _on_worker(self, work: Callable[[], T]) -> T:
-        """Do what takes time and needs no arrays on a worker thread."""
-        with self._counted():
-            return await asyncio.get_running_loop().run_in_executor(self._workers, work)
-
     async def _fetched(self, prompt: P) -> P:
         """Put images in place of their addresses."""
-        with self._counted():
+        with self._workers.counted():
             return await self._fetcher.fill(prompt)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        self._preparing += 1
-        try:
-            yield
-        finally:
-            self._preparing -= 1
 
     async def _embed(self, question: EmbedRequest, model: ModelInfo, protocol: str) -> Embedded:
         embedding.check(question, model)
         frontend = self._frontends[model.id]
-        lot = await self._on_worker(lambda: embedding.prepare(question, frontend, protocol=protocol))
+        lot = await self._workers.do(lambda: embedding.prepare(question, frontend, protocol=protocol))
         self._check_open(question.id)
         running = Embedding(lot, self._engine, frontend, abreast=self._engine_settings.batch)
         self._house.enter(question.id, running, model=model.id, protocol=protocol)
