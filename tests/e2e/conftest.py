@@ -195,11 +195,11 @@ class Chat:
         return choice
 
     def told(self):
-        """Return all that two equal answers share."""
+        """Return all that two equal answers share; what came from the prompt cache may differ."""
         return [
             (index, own.text, own.thinking, [call[1:] for call in own.calls], own.reason)
             for index, own in sorted(self.choices.items())
-        ], self.usage.model_dump()
+        ], self.usage.model_dump(exclude={"prompt_tokens_details"})
 
 
 def _choice(piece, said):

@@ -19,7 +19,15 @@ from mlxp_core import hookimpl
 REQUESTS = 1000
 AT_ONCE = 96
 PATIENCE_S = 60
-SETTINGS = {"engine": {"batch": 6, "queue": 200, "prefill_chunk": 64}, "server": {"keep_alive_s": 0.05}}
+SETTINGS = {
+    "engine": {
+        "batch": 6,
+        "queue": 200,
+        "prefill_chunk": 64,
+        "prompt_cache_bytes": 0,
+    },  # what it keeps, is no leak
+    "server": {"keep_alive_s": 0.05},
+}
 WHERE = ("at its end", "in the queue", "in prefill", "in decode")
 LEAVE = ("stays", "half a request", "at once", "in prefill", "in decode", "in decode")
 
