@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from mlxp_core.cli.banner import address, banner
-from mlxp_core.cli.flags import SECTIONS, said
+from mlxp_core.cli.flags import NO_FLAG, SECTIONS, said
 from mlxp_core.cli.main import mlxp
 from mlxp_core.cli.models import sketch
 from mlxp_core.cli.progress import LINES, loading
@@ -45,7 +45,7 @@ def test_every_setting_is_a_flag_with_a_help_text():
     options = {option.name: option for option in serve.params}
     for section, kind in SECTIONS.items():
         for field in kind.__struct_fields__:
-            if (section, field) != ("generation", "model"):
+            if (section, field) not in NO_FLAG:
                 assert options[f"{section}__{field}"].help, field
 
 
@@ -63,7 +63,7 @@ def test_a_port_in_use_is_said_before_anything_is_loaded():
 
 
 def test_a_model_that_is_not_there_is_named():
-    assert "'no/such-model'" in refused("no/such-model", "--port", "0")
+    assert "no/such-model" in refused("no/such-model", "--port", "0")
 
 
 def test_a_folder_without_a_model_is_named(tmp_path):
@@ -118,7 +118,8 @@ def test_the_banner_shows_how_to_ask():
 
 
 def test_without_a_terminal_progress_is_a_few_lines(capsys):
-    with loading("m") as told:
+    with loading() as show:
+        told = show("m")
         for done in range(101):
             told(done, 100)
     assert len(capsys.readouterr().err.splitlines()) == LINES

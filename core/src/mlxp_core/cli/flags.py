@@ -10,7 +10,14 @@ import rich_click as click
 from msgspec.inspect import BoolType, FloatType, IntType, LiteralType, NoneType, Type, UnionType, VarTupleType
 from msgspec.structs import FieldInfo
 
-from mlxp_core.types import AdapterSettings, EngineSettings, GenerationSettings, PluginSettings, ServerSettings
+from mlxp_core.types import (
+    AdapterSettings,
+    EngineSettings,
+    GenerationSettings,
+    ModelsSettings,
+    PluginSettings,
+    ServerSettings,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,11 +25,12 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "server": ServerSettings,
     "engine": EngineSettings,
     "generation": GenerationSettings,
+    "models": ModelsSettings,
     "adapters": AdapterSettings,
     "plugins": PluginSettings,
 }
 
-NO_FLAG = frozenset({("generation", "model")})
+NO_FLAG = frozenset({("generation", "model"), ("models", "serve")})
 """Settings that the command line takes in another way."""
 
 FLAGS: Mapping[tuple[str, str], str] = {

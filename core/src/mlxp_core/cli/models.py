@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,12 +13,31 @@ from mlxp_core import __version__
 from mlxp_core.cli.workbench import Bench
 from mlxp_core.errors import SetupError
 from mlxp_core.plugins import Registry, Setup
+from mlxp_core.types import GenerationSettings, ModelsSettings
 
 SKETCH = "mlxp-sketch"
 """The folder, and so the name, of the random model that is served when there is no other."""
 
 DEMO = "demo"
 """The reference under which a plugin may bring a small model that really answers."""
+
+
+def chosen(refs: Sequence[str], setup: Setup) -> dict[str, Path]:
+    """Return the folders to serve by their references, the default model's first.
+
+    Args:
+        refs: what the command line names; without any, the settings do, and without those it is the best there is.
+        setup: settings and plugins.
+
+    Raises:
+        SetupError: no plugin knows a reference.
+    """
+    one = setup.settings.section(GenerationSettings).model
+    named = refs or setup.settings.section(ModelsSettings).serve or ([one] if one else [])
+    if named:
+        return {ref: find(ref, setup.registry) for ref in named}
+    path = best(setup)
+    return {_called(path): path}
 
 
 def find(ref: str, registry: Registry) -> Path:

@@ -1,13 +1,13 @@
 """How far loading is: a bar in a terminal, a line now and then elsewhere."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 import rich_click as click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 LINES = 4
 """How many lines are written where there is no terminal."""
@@ -21,18 +21,16 @@ class Told(Protocol):
         ...
 
 
-@contextmanager
-def loading(name: str) -> Iterator[Told]:
-    """Show how far the loading of ``name`` is, on standard error; may be told from any thread."""
-    if sys.stderr.isatty():
-        with _bar(name) as told:
-            yield told
-    else:
-        yield _lines(name)
+Show = Callable[[str], Told]
+"""Begins to show the loading of a model of that name."""
 
 
 @contextmanager
-def _bar(name: str) -> Iterator[Told]:
+def loading() -> Iterator[Show]:
+    """Show how far models are that are loaded, on standard error; may be told from any thread."""
+    if not sys.stderr.isatty():
+        yield _lines
+        return
     columns = (
         TextColumn("loading {task.description}"),
         BarColumn(),
@@ -40,12 +38,18 @@ def _bar(name: str) -> Iterator[Told]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=None)
+        yield lambda name: _bar(progress, name)
 
-        def told(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
 
-        yield told
+def _bar(progress: Progress, name: str) -> Told:
+    tasks: list[TaskID] = []
+
+    def told(done: int, total: int) -> None:
+        if not tasks:  # a model may be loaded much later, or never
+            tasks.append(progress.add_task(name))
+        progress.update(tasks[0], completed=done, total=total)
+
+    return told
 
 
 def _lines(name: str) -> Told:

@@ -2,10 +2,10 @@
 
 import importlib
 import logging
-import os
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ import rich_click as click
 
 from mlxp_core.cli.banner import address, banner
 from mlxp_core.cli.flags import said, setting_options
-from mlxp_core.cli.models import best, find
+from mlxp_core.cli.models import chosen
 from mlxp_core.cli.progress import loading
 from mlxp_core.cli.selection import set_up_here
 from mlxp_core.errors import SetupError
-from mlxp_core.types import EngineSettings, EngineStats, GenerationSettings, ServerSettings
+from mlxp_core.types import EngineSettings, EngineStats, ModelsSettings, ServerSettings
 
 if TYPE_CHECKING:
     from mlxp_core.plugins import Setup
@@ -27,14 +27,15 @@ log = logging.getLogger("mlxp")
 
 
 @click.command()
-@click.argument("model", required=False)
+@click.argument("models", nargs=-1, metavar="[MODEL]...")
 @click.option("--config", metavar="FILE", help="The settings file, in place of ./mlxp.toml.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what is going on inside, too.")
 @setting_options
-def serve(model: str | None, config: str | None, verbose: bool, **given: object) -> None:
-    """Serve MODEL over HTTP.
+def serve(models: tuple[str, ...], config: str | None, verbose: bool, **given: object) -> None:
+    """Serve each MODEL over HTTP.
 
     MODEL is a folder, or a name that a plugin can resolve. Without one, the best model on this machine is served.
+    Several models share the memory budget: as many as fit are loaded, others when they are asked for.
     """
     began = time.perf_counter()
     from mlxp_core.server import bind, check_exposure  # `mlxp --help` needs no web server
@@ -45,56 +46,34 @@ def serve(model: str | None, config: str | None, verbose: bool, **given: object)
     check_exposure(server)
     _check_back_end()
     with bind(server) as sock:
-        named = model or setup.settings.section(GenerationSettings).model
-        _run(find(named, setup.registry) if named else best(setup), setup, sock, began)
+        _run(chosen(models, setup), setup, sock, began)
 
 
-def _run(path: Path, setup: "Setup", sock: socket.socket, began: float) -> None:
-    from mlxp_core.cli.weighing import reckon_of, this_machine_or_fail  # as above
-    from mlxp_core.desk import Desk, keeper, own_root  # `mlxp --help` needs none of this
-    from mlxp_core.engine import Engine, LoadPlan  # as above
-    from mlxp_core.loading import choose_family, load_frontend, open_folder  # as above
-    from mlxp_core.loading.kv_config import kv_scheme  # as above
-    from mlxp_core.memory import MemoryPlan  # as above
+def _run(paths: Mapping[str, Path], setup: "Setup", sock: socket.socket, began: float) -> None:
+    from mlxp_core.cli.assembly import assemble  # `mlxp --help` needs none of this
+    from mlxp_core.desk import line_up, open_model  # as above
+    from mlxp_core.loading.files import model_name  # as above
     from mlxp_core.server import build_app  # as above
     from mlxp_core.server import serve as run_server  # as above
 
     registry, server = setup.registry, setup.settings.section(ServerSettings)
-    folder = open_folder(path)
-    for warning in folder.warnings:
-        log.warning("%s: %s", folder.name, warning)
-    family, config = choose_family(folder, registry.families)
-    frontend = load_frontend(folder, registry)
-    name, running = frontend.info.id, setup.settings.section(EngineSettings)
-    reckon = reckon_of(folder, family, config, frontend.eyes, running)
-    memory = MemoryPlan({name: reckon}, this_machine_or_fail(), running)
+    running = setup.settings.section(EngineSettings)
     with ExitStack() as shown:
-        told = shown.enter_context(loading(name))
-        plan = LoadPlan(
-            folder=folder,
-            family=family,
-            config=config,
-            eyes=frontend.eyes,
-            used=frontend.tokenizer.used,
-            spell=lambda token: frontend.tokenizer.decode([token]),
-            dtype=running.dtype,
-            kv=kv_scheme(path, running),
-            progress=told,
-        )
-        engine = Engine(
-            {name: plan},
-            running,
-            registry.sampler_stages,
-            admission=memory.admission,
-            on_record=keeper(registry.observers),
-        )
-        roots = (own_root(os.environ, Path.home()),)
-        desk = Desk(engine, {name: frontend}, registry, setup.settings, adapter_roots=roots, memory=memory)
+        show = shown.enter_context(loading())
+        opened = [
+            (ref, open_model(path, registry, running, show(model_name(path)))) for ref, path in paths.items()
+        ]
+        lineup = line_up(opened, setup.settings.section(ModelsSettings))
+        for each in lineup.models.values():
+            for warning in each.plan.folder.warnings:
+                log.warning("%s: %s", each.plan.folder.name, warning)
+        desk = assemble(lineup, setup)
 
         def loaded(stats: EngineStats) -> None:
             shown.close()
             if stats.state == "ready":
-                click.echo(banner(name, address(server.host, sock), registry.protocols, server))
+                names = ", ".join(lineup.models)
+                click.echo(banner(names, address(server.host, sock), registry.protocols, server))
                 click.echo(f"ready after {time.perf_counter() - began:.1f} s; Ctrl-C stops")
 
         run_server(build_app(registry, desk, server), desk, server, sock, loaded=loaded)

@@ -21,12 +21,21 @@ def choose(catalogue: Catalogue, name: str) -> ModelInfo:
         raise Unavailable("no model is on offer; start the server with one")
     if len(models) == 1 or not name:
         return models[0]
+    return named(catalogue, name)
+
+
+def named(catalogue: Catalogue, name: str) -> ModelInfo:
+    """Return the model of exactly that id or alias.
+
+    Raises:
+        UnknownModel: there is none.
+    """
     wanted = catalogue.aliases.get(name, name)
-    for model in models:
+    for model in catalogue.models:
         if model.id == wanted:
             return model
-    offered = ", ".join([*(model.id for model in models), *catalogue.aliases])
-    raise UnknownModel(f"no model {name!r} is on offer; there are: {offered}", param="model")
+    offered = ", ".join([*(model.id for model in catalogue.models), *catalogue.aliases])
+    raise UnknownModel(f"no model {name!r} is on offer; there are: {offered or 'none'}", param="model")
 
 
 def adapters_of(

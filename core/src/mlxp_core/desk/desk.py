@@ -20,10 +20,11 @@ from mlxp_core.desk.house import House
 from mlxp_core.desk.preparing import Prepared
 from mlxp_core.desk.questions import answer_text, conversation, with_thinking
 from mlxp_core.desk.reports import report, with_measured
+from mlxp_core.desk.shelf import shelve
 from mlxp_core.desk.ticket import Ticket
 from mlxp_core.desk.workers import RETRY_AFTER, Workers
 from mlxp_core.errors import BadRequest, MlxpError, Unavailable
-from mlxp_core.loading import appraise
+from mlxp_core.loading import Place, appraise
 from mlxp_core.memory import MemoryPlan
 from mlxp_core.types import (
     AdapterInfo,
@@ -46,6 +47,7 @@ from mlxp_core.types import (
     RenderRequest,
     RunningRequest,
     ServerSettings,
+    ShelfRequest,
     TokenizeRequest,
     UnmountRequest,
 )
@@ -68,6 +70,7 @@ class Desk(Services):
         draw_seed: Callable[[], int] = lambda: secrets.randbits(32),
         fetcher: Fetcher | None = None,
         memory: MemoryPlan | None = None,
+        place: Place | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -83,6 +86,7 @@ class Desk(Services):
             draw_seed: where seeds come from when a request has none.
             fetcher: gets images by URL; absent = one for the hosts that the settings allow.
             memory: says what fits this machine; ``None`` = nobody does.
+            place: where further models could be served; ``None`` = nobody says whether they fit.
             clock: seconds that only grow.
             now: seconds since 1970.
 
@@ -101,7 +105,7 @@ class Desk(Services):
         self._adapters = Adapters(engine, settings, roots=adapter_roots, changed=self._offer)
         self._draw_seed = draw_seed
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
-        self._memory = memory
+        self._memory, self._place = memory, place
         self._now = now
         self._house = House(clock)
         self._stopping = False
@@ -131,7 +135,7 @@ class Desk(Services):
 
     def appraise(self, folder: Path) -> Appraisal:
         """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
-        return appraise(folder, self._registry)
+        return appraise(folder, self._registry, self._place)
 
     def fit(
         self, model: str = "", *, rows: int = 1, context: int | None = None, skus: bool = False
@@ -206,6 +210,8 @@ class Desk(Services):
                 given = await self._embed(question, model, protocol)
             case MountRequest() | UnmountRequest() | FindAdapters() as about:
                 given = await self._adapters.answer(about, model, self._workers.do)
+            case ShelfRequest():
+                given = await shelve(question, self._engine, self._catalogue)
             case _:
                 raise TypeError(f"nobody answers a {type(question).__name__}")
         return cast("A", given)  # the type that the question names, though no checker can follow that

@@ -13,7 +13,7 @@ from mlxp_core.contracts import (
     WireProtocol,
 )
 from mlxp_core.desk.capabilities import Offer
-from mlxp_core.engine import Mount, Order, Unmount
+from mlxp_core.engine import Mount, Order, Shelve, Unmount
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
 from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, Pooling, RequestRecord
@@ -40,6 +40,10 @@ class EngineFace(Protocol):
 
     def unmount(self, message: Unmount) -> None:
         """Let go of an adapter once no order takes it."""
+        ...
+
+    def shelve(self, message: Shelve) -> None:
+        """Load, unload, pin or let loose a model, and call its ``reply`` on the event-loop thread."""
         ...
 
     def stop(self, grace_s: float) -> None:

@@ -38,6 +38,10 @@ class Errands:
         """Say whether something is still to come without which the server does not begin."""
         return self._residents.starting or self._mounting.vital
 
+    def idle(self, house: House) -> bool:
+        """Say whether there is nothing to do, nor to tell, until a message comes."""
+        return self.next(house) is None and not self._residents.telling  # asked last, as deciding may answer somebody
+
     @property
     def present(self) -> tuple[frozenset[str], frozenset[str]]:
         """Return the models that are loaded, and those that are pinned."""

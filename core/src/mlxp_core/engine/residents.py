@@ -97,6 +97,11 @@ class Residents:
         return bool(self._starting)
 
     @property
+    def telling(self) -> bool:
+        """Say whether somebody waits for a reply that is known."""
+        return bool(self._replies)
+
+    @property
     def holding(self) -> bool:
         """Say whether nobody new may have a row, so that rows drain."""
         return bool(self._asked)

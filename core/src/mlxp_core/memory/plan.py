@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from mlxp_core.memory.admission import Account, Admission
 from mlxp_core.memory.fit import Reckon, fit
@@ -19,24 +19,32 @@ class MemoryPlan:
         admission: who gets in.
     """
 
-    def __init__(self, models: Mapping[str, Reckon], machine: Machine, settings: EngineSettings) -> None:
+    def __init__(
+        self,
+        models: Mapping[str, Reckon],
+        machine: Machine,
+        settings: EngineSettings,
+        *,
+        staying: Collection[str] = (),
+    ) -> None:
         """Weigh the models.
 
         Args:
             models: model id -> what it takes on a machine.
             machine: this one.
             settings: ``memory_budget`` and ``prefill_chunk`` count.
+            staying: models that never make room for others.
 
         Raises:
             SettingsError: ``memory_budget`` is no amount of memory.
-            ModelTooLarge: the models leave no room for a single answer.
+            ModelTooLarge: a model, with those that stay, leaves no room for a single answer.
         """
         self.machine = machine
         self.total = budget_of(settings, machine)
         self._models = {model: by_backend(reckon) for model, reckon in models.items()}
         self._chunk = settings.prefill_chunk
         accounts = {model: reckon(machine) for model, reckon in self._models.items()}
-        self.admission = Admission(accounts, self.total, chunk=self._chunk)
+        self.admission = Admission(accounts, self.total, chunk=self._chunk, staying=staying)
 
     def fit(self, model: str, *, rows: int = 1, context: int | None = None, skus: bool = False) -> Fit:
         """Say how a model fits; see ``mlxp_core.memory.fit``."""

@@ -15,7 +15,14 @@ from mlxp_core.plugins.config_file import FILE_NAME, from_tables, read_file
 from mlxp_core.plugins.environment import from_environment, variable_name
 from mlxp_core.plugins.layers import Given, Sections, Source, from_flags, merged
 from mlxp_core.plugins.spelling import suggestion
-from mlxp_core.types import AdapterSettings, EngineSettings, GenerationSettings, PluginSettings, ServerSettings
+from mlxp_core.types import (
+    AdapterSettings,
+    EngineSettings,
+    GenerationSettings,
+    ModelsSettings,
+    PluginSettings,
+    ServerSettings,
+)
 
 S = TypeVar("S", bound=Struct)
 
@@ -26,6 +33,7 @@ CORE_SECTIONS: Mapping[str, type[Struct]] = {
     "server": ServerSettings,
     "engine": EngineSettings,
     "generation": GenerationSettings,
+    "models": ModelsSettings,
     "adapters": AdapterSettings,
     "plugins": PluginSettings,
 }

@@ -57,5 +57,7 @@ async def settled(desk: Desk) -> EngineStats:
 
 async def _announce(desk: Desk, observers: LifeObservers) -> None:
     if (await settled(desk)).state == "ready":
+        states = desk.stats().models
         for model in desk.catalogue().models:
-            observers.model_loaded(model)
+            if model.id not in states or states[model.id].state == "loaded":
+                observers.model_loaded(model)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from mlxp_core.adapters import Fitted
-from mlxp_core.engine import Mount, Order, Unmount
-from mlxp_core.errors import Busy, Unavailable
+from mlxp_core.engine import Mount, Order, Shelve, Unmount
+from mlxp_core.errors import Busy, Conflict, Unavailable
 from mlxp_core.testing.play import HOLD, Pause, Piece, Play
 from mlxp_core.types import (
     EngineStats,
+    ModelState,
     RequestRecord,
 )
 
@@ -110,6 +111,30 @@ class ScriptedEngine:
     def unmount(self, message: Unmount) -> None:
         """Forget an adapter."""
         self.mounted.remove(message.key)
+
+    def shelve(self, message: Shelve) -> None:
+        """Note that a model was loaded, unloaded, pinned or let loose, in a turn of its own; at first all are loaded."""
+        if self._post is None or self._stats.state in {"stopping", "lost"}:
+            raise Unavailable(f"the engine changes nothing; its state is {self._stats.state!r}")
+        model, fault = message.model, None
+        state = self._stats.models.get(model, ModelState(state="loaded", loads=1))
+        match message.action:
+            case "unload" if state.pinned:
+                fault = Conflict(f"{model} is pinned; unpin it first", param="model")
+            case "unload":
+                state = replace(state, state="on disk")
+            case "unpin":
+                state = replace(state, pinned=False)
+            case action:
+                loads = state.loads + (state.state != "loaded")
+                pinned = state.pinned or action == "pin"
+                state = replace(state, state="loaded", loads=loads, pinned=pinned)
+        self._stats = replace(self._stats, models={**self._stats.models, model: state})
+
+        def reply() -> None:
+            message.reply(fault)
+
+        self._post(reply)
 
     def stop(self, grace_s: float) -> None:
         """Take nothing new; without grace, cancel what runs. Does not wait for the turns to come."""

@@ -86,6 +86,7 @@ from mlxp_core.types.settings import (
     AdapterSettings,
     EngineSettings,
     GenerationSettings,
+    ModelsSettings,
     PluginSettings,
     ServerSettings,
 )
@@ -138,6 +139,7 @@ __all__ = [
     "ModelChoice",
     "ModelInfo",
     "ModelState",
+    "ModelsSettings",
     "MountRequest",
     "Mounted",
     "Need",

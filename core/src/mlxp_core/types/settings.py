@@ -86,6 +86,22 @@ class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     adapters: tuple[str, ...] = ()
 
 
+class ModelsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``[models]``: several models in one server; they share the memory budget and take turns in it.
+
+    Attributes:
+        serve: references of the models to serve, the default one first, in place of ``generation.model``.
+        alias: further names for them, each as ``NAME=MODEL``, where the model is called as in ``serve`` or by its id.
+        pin: models that stay loaded, by reference, id or alias; others make room and go when they are idle.
+        unload_after_s: how long a model may be idle before it is unloaded; absent = for ever.
+    """
+
+    serve: tuple[str, ...] = ()
+    alias: tuple[str, ...] = ()
+    pin: tuple[str, ...] = ()
+    unload_after_s: float | None = None
+
+
 class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``[adapters]``: low-rank adapters (LoRA).
 

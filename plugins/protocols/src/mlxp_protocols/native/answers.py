@@ -1,13 +1,13 @@
 """What is known about the running server -> answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from mlxp_core.contracts import ProtocolReport, Services
 from mlxp_core.errors import NotFound, UnknownModel
-from mlxp_core.types import Catalogue, ModelInfo, WireRequest, WireResponse
+from mlxp_core.types import Catalogue, ModelInfo, ModelState, WireRequest, WireResponse
 from mlxp_protocols.native import wire
 
 
@@ -25,8 +25,8 @@ def livez(_request: WireRequest, _services: Services) -> WireResponse:
 
 def models(_request: WireRequest, services: Services) -> WireResponse:
     """List the models on offer."""
-    catalogue = services.catalogue()
-    return _json(wire.ModelList(data=tuple(_card(model, catalogue) for model in catalogue.models)))
+    catalogue, states = services.catalogue(), services.stats().models
+    return _json(wire.ModelList(data=tuple(_card(model, catalogue, states) for model in catalogue.models)))
 
 
 def model(request: WireRequest, services: Services) -> WireResponse:
@@ -40,7 +40,7 @@ def model(request: WireRequest, services: Services) -> WireResponse:
     wanted = catalogue.aliases.get(asked, asked)
     for info in catalogue.models:
         if info.id == wanted:
-            return _json(_card(info, catalogue))
+            return _json(_card(info, catalogue, services.stats().models))
     offered = ", ".join(info.id for info in catalogue.models) or "none"
     raise UnknownModel(f"model {asked!r} is not on offer; offered: {offered}", param="model")
 
@@ -92,8 +92,8 @@ def _default_model(catalogue: Catalogue) -> str | None:
     return catalogue.models[0].id if catalogue.models else None
 
 
-def _card(info: ModelInfo, catalogue: Catalogue) -> wire.ModelCard:
-    able = info.capabilities
+def _card(info: ModelInfo, catalogue: Catalogue, states: Mapping[str, ModelState]) -> wire.ModelCard:
+    able, state = info.capabilities, states.get(info.id, ModelState())
     return wire.ModelCard(
         id=info.id,
         created=info.created,
@@ -103,6 +103,8 @@ def _card(info: ModelInfo, catalogue: Catalogue) -> wire.ModelCard:
         tools=able.tools,
         family=info.family,
         capabilities=able,
+        state=state.state,
+        pinned=state.pinned,
         aliases=tuple(alias for alias, meant in catalogue.aliases.items() if meant == info.id),
         adapters=tuple(adapter.id for adapter in catalogue.adapters if adapter.model == info.id),
         vocabulary=info.vocabulary,

@@ -1,11 +1,11 @@
 """What this plugin brings: health, models, the service card, plugins, statistics, running requests."""
 
 from mlxp_core import hookimpl
-from mlxp_core.contracts import Query, WireProtocol
-from mlxp_core.errors import BadRequest, NotFound, Unavailable, UnknownModel
+from mlxp_core.contracts import Exchange, Query, WireProtocol
+from mlxp_core.errors import BadRequest, Conflict, NotFound, Unavailable, UnknownModel
 from mlxp_core.types import Fit, RunningRequest
 from mlxp_protocols import openai_error
-from mlxp_protocols.native import answers, wire
+from mlxp_protocols.native import answers, shelf, wire
 from mlxp_protocols.native.fit import fit
 from mlxp_protocols.native.stats import Stats, stats
 
@@ -49,7 +49,7 @@ REQUESTS = (
     ),
 )
 
-ENDPOINTS = (
+ENDPOINTS: tuple[Query | Exchange, ...] = (
     *HEALTH,
     Query(
         path="/livez",
@@ -76,6 +76,14 @@ ENDPOINTS = (
         returns=wire.ModelCard,
         summary="Show a model",
         raises=(UnknownModel,),
+    ),
+    Exchange(
+        path="/v1/models/{model_id:path}",
+        decode=shelf.decode,
+        returns=wire.ShelvedModel,
+        summary="Load, unload, pin or unpin a model: the path ends with /load, /unload, /pin or /unpin",
+        access="admin",
+        raises=(NotFound, Conflict, UnknownModel),
     ),
     Query(
         path="/v1/plugins",

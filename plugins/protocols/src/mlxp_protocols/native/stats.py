@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct, field
 
 from mlxp_core.contracts import Services
-from mlxp_core.types import EngineSettings, EngineStats, KVInForce, WireRequest, WireResponse
+from mlxp_core.types import EngineSettings, EngineStats, KVInForce, ModelState, WireRequest, WireResponse
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -132,6 +132,7 @@ class Stats(Struct, frozen=True):
     totals: Totals
     admission: Admission
     kv_quant: KVQuant | None
+    models: Mapping[str, ModelState]
 
 
 def stats(_request: WireRequest, services: Services) -> WireResponse:
@@ -157,6 +158,7 @@ def gather(services: Services) -> Stats:
         totals=_totals(now),
         admission=_admission(services, now, limits),
         kv_quant=_kv_quant(now.kv.get(models[0].id)) if models else None,
+        models=now.models,
     )
 
 

@@ -32,6 +32,8 @@ class ModelCard(Struct, frozen=True, kw_only=True):
         reasoning: whether it can think; this, ``vision`` and ``tools`` stand here too because clients look for them.
         aliases: further names for it.
         adapters: ids of the adapters that requests for it may name.
+        state: ``on disk`` = it is loaded when it is asked for.
+        pinned: it makes no room for other models, and stays when it is idle.
         defaults: its own sampling recommendations; null where it has none.
     """
 
@@ -47,9 +49,21 @@ class ModelCard(Struct, frozen=True, kw_only=True):
     capabilities: Capabilities
     aliases: tuple[str, ...]
     adapters: tuple[str, ...]
+    state: Literal["loaded", "loading", "on disk"]
+    pinned: bool
     vocabulary: int
     weight_bytes: int
     defaults: GenerationDefaults
+
+
+class ShelvedModel(Struct, frozen=True, kw_only=True):
+    """How a model is, once it was loaded, unloaded, pinned or let loose."""
+
+    id: str
+    object: Literal["model"] = "model"
+    state: Literal["loaded", "loading", "on disk"]
+    pinned: bool
+    loads: int
 
 
 class ModelList(Struct, frozen=True, kw_only=True):

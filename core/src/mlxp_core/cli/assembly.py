@@ -1,0 +1,56 @@
+"""From models and settings to a desk with an engine behind it; the parts of ``mlxp serve`` that need no terminal."""
+
+import logging
+import os
+from pathlib import Path
+
+from mlxp_core.cli.weighing import reckon_of
+from mlxp_core.cli.workbench import place_of
+from mlxp_core.desk import Desk, Lineup, keeper, own_root
+from mlxp_core.engine import Engine, ShelfRules
+from mlxp_core.memory import MemoryPlan
+from mlxp_core.plugins import Setup
+from mlxp_core.types import EngineSettings
+
+log = logging.getLogger("mlxp")
+
+
+def assemble(lineup: Lineup, setup: Setup) -> Desk:
+    """Return the desk of a server that has not been started.
+
+    Args:
+        lineup: the models.
+        setup: settings and plugins.
+
+    Raises:
+        SetupError: MLX has no back end here, or a model does not fit the memory budget.
+    """
+    registry, settings = setup.registry, setup.settings
+    running = settings.section(EngineSettings)
+    plans = {model: each.plan for model, each in lineup.models.items()}
+    place = place_of(running)
+    weights = {m: reckon_of(p.folder, p.family, p.config, p.eyes, running) for m, p in plans.items()}
+    memory = MemoryPlan(weights, place.machine, running, staying=lineup.pinned)
+
+    def loaded(model: str) -> None:
+        log.info("%s is loaded", model)
+        registry.observers.model_loaded(lineup.models[model].frontend.info)
+
+    engine = Engine(
+        plans,
+        running,
+        registry.sampler_stages,
+        admission=memory.admission,
+        shelf=ShelfRules(pinned=lineup.pinned, unload_after_s=lineup.unload_after_s, loaded=loaded),
+        on_record=keeper(registry.observers),
+    )
+    return Desk(
+        engine,
+        {model: each.frontend for model, each in lineup.models.items()},
+        registry,
+        settings,
+        aliases=lineup.aliases,
+        adapter_roots=(own_root(os.environ, Path.home()),),
+        memory=memory,
+        place=place,
+    )
