@@ -30,7 +30,7 @@ def keep(tiers, row, tokens, **more):
     held = row.taken(row(tokens, **more), tiers.memory.relatives(row.namespace, tuple(tokens)))
     mx.eval([piece.layers for piece in held.parts])
     tiers.put(row.namespace, tuple(tokens), held)
-    tiers.tend()
+    tiers.tend(idle=True)
     return held
 
 

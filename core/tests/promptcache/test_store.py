@@ -129,7 +129,7 @@ def test_no_favour_lasts_for_ever():
     put(store, "system")
     for _ in range(50):
         find(store, "systemx")
-    for number in range(600):
+    for number in range(800):
         put(store, f"other{number:03}")
         find(store, f"other{number:03}x")
     assert find(store, "systemx").value is None

@@ -122,12 +122,11 @@ class Past:
                 self._try(model)
         if self._tiers.disk is not None:
             mx.synchronize()
-            self.tend()
-            self.tend()  # for what was offered in this very step
+            self.tend(idle=True)
 
-    def tend(self) -> None:
-        """See after the disk. Called when the device has computed all that was asked of it before the last call."""
-        if self._tiers.tend():
+    def tend(self, *, idle: bool = False) -> None:
+        """See after the disk; called when the device has done all it was given before the last call, or ``idle``."""
+        if self._tiers.tend(idle=idle):
             self._count()
 
     def close(self, patience_s: float = 5.0) -> None:

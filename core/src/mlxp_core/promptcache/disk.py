@@ -48,6 +48,8 @@ Done = Callable[[], object]
 
 Job = Callable[[], Done]
 
+Key = tuple[Namespace, Tokens]
+
 _PENDING = 256
 """Most checkpoints that wait to be written; the oldest give up."""
 
@@ -73,9 +75,10 @@ class Disk:
         self._folder = folder
         self._in_memory = in_memory
         self._store: Store[FiledCheckpoint] = Store(limit_bytes, dropped=self._delete)
-        self._pending: OrderedDict[tuple[Namespace, Tokens], None] = OrderedDict()
+        self._fresh: dict[Key, None] = {}  # offered since the last time that somebody tended
+        self._pending: OrderedDict[Key, None] = OrderedDict()
+        self._writing: dict[Key, Held] = {}
         self._scanned = False
-        self._writing: Held | None = None
         self._reading: dict[str, Held | Damaged | None] = {}  # None = under way
         self._filed: WeakKeyDictionary[Piece, Filed] = WeakKeyDictionary()
         self._pieces: WeakValueDictionary[str, Piece] = WeakValueDictionary()
@@ -129,30 +132,35 @@ class Disk:
 
     def offer(self, namespace: Namespace, key: Tokens) -> None:
         """Note that there is something new in memory; where adapters are in it, their keys mean nothing later."""
-        if self.off is None and not namespace.adapters and not self._store.touch(namespace, key):
-            self._pending[namespace, key] = None
-            if len(self._pending) > _PENDING:
-                self._pending.popitem(last=False)
+        known = (namespace, key) in self._writing or self._store.touch(namespace, key)
+        if self.off is None and not namespace.adapters and not known:
+            self._fresh[namespace, key] = None
 
-    def tend(self) -> None:
-        """Finish what the worker has done and give it more to do; all offered arrays have been computed."""
+    def tend(self, *, idle: bool = False) -> None:
+        """Finish what the worker has done, and give it more to do.
+
+        Called when everything has been computed that was offered before the last call; ``idle`` = or ever, and it may
+        be long until the next call.
+        """
         while self._run_done():
             pass
-        while self.off is None and self._writing is None and self._pending:
+        if idle:
+            self._promote()
+        while self.off is None and self._pending and (idle or not self._writing):
             (namespace, key), _ = self._pending.popitem()
             held = self._in_memory(namespace, key)
             if held is not None:
                 self._write_out(namespace, key, held)
+        self._promote()
 
     def close(self, patience_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Write what is left, as far as patience goes, and stop."""
         if self._lock is None:
             return
         until = clock() + patience_s
-        self.tend()
-        while self._writing is not None and self._worker.is_alive() and clock() < until:
+        self.tend(idle=True)
+        while self._writing and self.off is None and clock() < until:
             self._run_done(patience_s=0.1)
-            self.tend()
         self._jobs.put(None)
         self._worker.join(patience_s)
         self._lock.close()
@@ -173,14 +181,21 @@ class Disk:
         for filed in found:
             self._store.put(filed.namespace, filed.key, filed)
 
+    def _promote(self) -> None:
+        self._pending |= self._fresh
+        self._fresh.clear()
+        while len(self._pending) > _PENDING:
+            self._pending.popitem(last=False)
+
     def _write_out(self, namespace: Namespace, key: Tokens, held: Held) -> None:
-        self._writing = held
-        known = {piece: filed for piece, filed in self._filed.items() if self._store.holds(filed)}
+        self._writing[namespace, key] = held
+        filed = {piece: self._filed[piece] for piece in held.parts if piece in self._filed}
+        known = {piece: part for piece, part in filed.items() if self._store.holds(part)}
         fresh = [(piece, on_host(piece)) for piece in held.parts if piece not in known]
         self._jobs.put(partial(self._write, namespace, key, held, known, fresh))
 
     def _written(self, filed: FiledCheckpoint, names: dict[Piece, Filed]) -> None:
-        self._writing = None
+        self._writing.pop((filed.namespace, filed.key), None)
         for piece, part in names.items():
             self._filed[piece] = part
             self._pieces[part.name] = piece
@@ -209,7 +224,7 @@ class Disk:
         self._jobs.put(partial(self._unlink, [f"{filed.name}{LIST}", *(f"{name}{PIECE}" for name in gone)]))
 
     def _failed(self, error: Exception) -> None:
-        self._writing = None
+        self._writing.clear()
         self._pending.clear()
         self.off = f"{self._folder}: {type(error).__name__}: {error}"
         _log.warning("the prompt cache keeps nothing more on disk: %s", self.off)

@@ -3,8 +3,8 @@
 What values are is nobody's business here: they hold parts, which several of them may share and which have a size.
 A part counts once, for as long as any value holds it. So dropping a value frees what no other one needs.
 
-Each value has a rank: the number of the look-up that used it last, and more for one that was used several times, such
-as the instructions that many conversations begin with. The lowest rank goes first.
+Each value has a rank: when it was put or used last, and more for one that was used several times, such as the
+instructions that many conversations begin with. The lowest rank goes first.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from msgspec import Struct
 from mlxp_core.promptcache.keys import Namespace
 from mlxp_core.promptcache.tree import PrefixTree, Tokens
 
-FAVOUR = 32
-"""Look-ups by which each further use of a value prolongs its stay."""
+FAVOUR = 160
+"""Look-ups and puts, together, by which each further use of a value prolongs its stay."""
 
 MOST_FAVOURS = 8
 """Uses beyond which there is nothing more to gain."""
@@ -125,16 +125,18 @@ class Store(Generic[V]):
         limit: int,
         *,
         fit: Callable[[int], int] = lambda length: length,
+        use: bool = True,
     ) -> Found[V]:
-        """Return what serves the longest beginning of a sequence, and count it as used.
+        """Return what serves the longest beginning of a sequence.
 
         Args:
             namespace: what else must agree.
             key: the sequence.
             limit: the longest beginning that is of use.
             fit: shortens a length to one where a value may be cut.
+            use: count what was found as used.
         """
-        self._turn += 1
+        self._turn += use
         tree = self._trees.get(namespace)
         if tree is None:
             return Found(None, 0, 0, None, known=False)
@@ -146,7 +148,8 @@ class Store(Generic[V]):
         length, best = max(served, key=lambda pair: pair[0], default=(0, None))
         if best is None:
             return Found(None, 0, match.length, match.other, known=True)
-        best.use(self._turn)
+        if use:
+            best.use(self._turn)
         return Found(best.value, length, match.length, match.other, known=True)
 
     def relatives(self, namespace: Namespace, key: Tokens) -> list[tuple[V, int]]:
@@ -169,6 +172,7 @@ class Store(Generic[V]):
 
     def put(self, namespace: Namespace, key: Tokens, value: V) -> None:
         """Keep a value, in place of the one that the sequence had, and make room for it."""
+        self._turn += 1
         entry = _Entry(namespace, key, value, self._turn)
         self._hold(value)
         old = self._trees.setdefault(namespace, PrefixTree()).put(key, entry)
@@ -181,7 +185,7 @@ class Store(Generic[V]):
     def shrink(self, limit_bytes: int) -> None:
         """Drop values until at most so many bytes are held."""
         while self.nbytes > limit_bytes:
-            worst = min(self._entries(), key=lambda entry: (entry.rank, -len(entry.key)))
+            worst = min(self._entries(), key=lambda entry: entry.rank)
             self._remove(worst)
             self._lost[hash((worst.namespace, worst.key))] = None
             if len(self._lost) > _REMEMBERED:

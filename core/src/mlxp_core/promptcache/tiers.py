@@ -44,20 +44,18 @@ class Tiers:
         Returns:
             What was found; ``None`` while it is being read, unless ``wait``.
         """
-        found = self.memory.find(namespace, key, limit, fit=fit)
-        if self.disk is None or self.disk.off is not None:
-            return found
-        filed = self.disk.find(namespace, key, limit, fit=fit, wait=wait)
-        if filed.value is None or filed.length < found.length + GAIN:
-            return found
-        match self.disk.fetch(filed.value, wait=wait):
-            case None:
-                return None
-            case Damaged():
-                return found
-            case held:
-                self.memory.put(namespace, filed.value.key, held)
-                return self.memory.find(namespace, key, limit, fit=fit)
+        if self.disk is not None and self.disk.off is None:
+            filed = self.disk.find(namespace, key, limit, fit=fit, wait=wait)
+            here = self.memory.find(namespace, key, limit, fit=fit, use=False)
+            if filed.value is not None and filed.length >= here.length + GAIN:
+                match self.disk.fetch(filed.value, wait=wait):
+                    case None:
+                        return None
+                    case Damaged():
+                        pass
+                    case held:
+                        self.memory.put(namespace, filed.value.key, held)
+        return self.memory.find(namespace, key, limit, fit=fit)
 
     def put(self, namespace: Namespace, key: Tokens, held: Held) -> None:
         """Keep a checkpoint, whose arrays may be on their way still."""
@@ -65,12 +63,12 @@ class Tiers:
         if self.disk is not None:
             self.disk.offer(namespace, key)
 
-    def tend(self) -> bool:
+    def tend(self, *, idle: bool = False) -> bool:
         """See after the disk; say whether anything is different there now. See ``Disk.tend``."""
         if self.disk is None:
             return False
         before = (len(self.disk), self.disk.off)
-        self.disk.tend()
+        self.disk.tend(idle=idle)
         return before != (len(self.disk), self.disk.off)
 
     def close(self, patience_s: float) -> None:
