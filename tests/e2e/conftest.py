@@ -139,7 +139,7 @@ def process(tmp_path, monkeypatch):
     def start(folder, *arguments):
         running = Process(folder, *arguments)
         started.append(running)
-        url = running.wait_for(r"serves \S+ at (\S+)")[1]
+        url = running.wait_for(r"serves .+ at (\S+)")[1]
         running.wait_for("ready after")
         return SimpleNamespace(process=running, url=url)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mlxp_core.desk import catalogue
 from mlxp_core.desk.catalogue import adapters_of, choose, mounts_of
 from mlxp_core.errors import BadRequest, Unavailable, UnknownModel
 from mlxp_core.types import AdapterInfo, Catalogue, ModelInfo
@@ -29,6 +30,12 @@ def test_of_several_the_name_or_alias_decides(name, expected):
 def test_an_unknown_name_is_told_what_there_is():
     with pytest.raises(UnknownModel, match=r"'c'.*a, b, small"):
         choose(TWO, "c")
+
+
+@pytest.mark.parametrize("name", ["", "gpt-4o"])
+def test_what_changes_a_model_must_name_it_even_where_there_is_one(name):
+    with pytest.raises(UnknownModel):
+        catalogue.named(Catalogue(models=(info("a"),)), name)
 
 
 def test_no_model_at_all_is_said():

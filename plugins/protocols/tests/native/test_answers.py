@@ -8,7 +8,7 @@ import pytest
 from msgspec import Struct
 from openai.types import Model
 
-from mlxp_core.contracts import PluginReport, ProtocolReport
+from mlxp_core.contracts import PluginReport, ProtocolReport, Query
 from mlxp_core.errors import BadRequest, NotFound, Unavailable, UnknownModel
 from mlxp_core.memory import Account, Footprint, MemoryPlan
 from mlxp_core.memory.footprint import Slots
@@ -21,6 +21,7 @@ from mlxp_core.types import (
     KVInForce,
     Machine,
     ModelInfo,
+    ModelState,
     RunningRequest,
     WireRequest,
 )
@@ -332,7 +333,15 @@ def test_health_is_open_and_cancelling_is_not_for_everybody():
 
 def test_answers_have_the_type_they_announce(ask):
     params = {"model_id": "small", "request_id": "chatcmpl-1"}
-    for query in plugin.mlxp_protocols()[0].endpoints:
+    for query in [each for each in plugin.mlxp_protocols()[0].endpoints if isinstance(each, Query)]:
         response = ask(query.path, Described(plan=PLAN), method=query.method, **params)
         assert msgspec.json.decode(response.body, type=query.returns)
         assert response.media_type == "application/json"
+
+
+def test_a_model_card_says_whether_it_is_loaded(ask):
+    states = {"owner/big": ModelState(state="loaded", pinned=True)}
+    told = json.loads(ask("/v1/models", Described(state=EngineStats(state="ready", models=states))).body)["data"]
+    assert [(card["state"], card["pinned"]) for card in told] == [("loaded", True), ("on disk", False)]
+    stats = json.loads(ask("/stats", Described(state=EngineStats(state="ready", models=states))).body)
+    assert stats["models"]["owner/big"]["state"] == "loaded"
