@@ -72,12 +72,17 @@ def agent(live, official, folder):
         yield made
 
 
+LONG = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
 @pytest.mark.parametrize(
-    "size",
-    [24, pytest.param(160, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
-    ids=["short", "16k tokens"],
+    ("folder", "size"),
+    [
+        *((folder, 24) for folder in ("sketch", *FAMILIES)),
+        *(pytest.param(folder, 160, marks=LONG, id=f"{folder}-16k tokens") for folder in FAMILIES),
+    ],
+    indirect=["folder"],
 )
-@pytest.mark.parametrize("folder", ["sketch", *FAMILIES], indirect=True)
 def test_an_agent_pays_for_what_is_new(agent, size):
     """What is new is what no earlier prompt began with: some templates tell old turns anew."""
     messages, prompts = [], []

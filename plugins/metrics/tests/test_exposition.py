@@ -4,7 +4,7 @@ import pytest
 from prometheus_client import parser
 from prometheus_client.openmetrics import parser as openmetrics
 
-from mlxp_core.types import EngineStats
+from mlxp_core.types import EngineStats, PromptCacheStats
 from mlxp_metrics.exposition import Scrape, expose
 from mlxp_metrics.tally import Tally
 
@@ -16,7 +16,10 @@ def scrape(record):
     tally = Tally()
     tally.add(record(model='a "quoted"\nname'))
     tally.add(record(reason="length"))
-    stats = EngineStats(state="ready", waiting=3, running=2, cache_bytes=7, steps=9, host_s=0.5)
+    kept = PromptCacheStats(hits=5, misses=2, hit_tokens=640, entries=8, bytes=77, limit_bytes=99)
+    stats = EngineStats(
+        state="ready", waiting=3, running=2, cache_bytes=7, steps=9, host_s=0.5, prompt_cache=kept
+    )
     return Scrape(tally=tally, stats=stats, version="1.2.3", weights_bytes=11)
 
 
@@ -41,6 +44,10 @@ def test_it_reads_back(scrape, accept, parse):
     assert samples["mlxp_engine_state", "lost"] == 0
     assert (samples["mlxp_cache_bytes",], samples["mlxp_weights_bytes",]) == (7, 11)
     assert samples["mlxp_engine_steps_total",] == 9
+    assert (samples["mlxp_prompt_cache_bytes",], samples["mlxp_prompt_cache_entries",]) == (77, 8)
+    assert samples["mlxp_prompt_cache_lookups_total", "hit"] == 5
+    assert samples["mlxp_prompt_cache_lookups_total", "miss"] == 2
+    assert samples["mlxp_prompt_cache_tokens_total",] == 640
     assert samples["mlxp_time_to_first_token_seconds_sum", "m", "chat"] == pytest.approx(0.5)
     assert samples["mlxp_time_to_first_token_seconds_bucket", "0.5", "m", "chat"] == 1
     assert samples["mlxp_time_to_first_token_seconds_bucket", "0.25", "m", "chat"] == 0

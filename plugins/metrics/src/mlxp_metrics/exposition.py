@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import (
     Metric,
 )
 
-from mlxp_core.types import EngineStats
+from mlxp_core.types import EngineStats, PromptCacheStats
 from mlxp_metrics.tally import Histogram, Tally, Times
 
 WHO = ("protocol", "model")
@@ -108,7 +108,20 @@ def _engine(stats: EngineStats) -> Iterator[Metric]:
         choices.add_metric((place,), count)
     yield choices
     yield GaugeMetricFamily("mlxp_cache_bytes", "Caches of the rows", stats.cache_bytes)
+    yield from _prompt_cache(stats.prompt_cache)
     yield CounterMetricFamily("mlxp_engine_steps", "Steps of the engine", stats.steps)
     yield CounterMetricFamily(
         "mlxp_engine_host_seconds", "Time between steps that the host needed", stats.host_s
     )
+
+
+def _prompt_cache(stats: PromptCacheStats | None) -> Iterator[Metric]:
+    if stats is None:
+        return
+    yield GaugeMetricFamily("mlxp_prompt_cache_bytes", "Checkpoints of prompts in memory", stats.bytes)
+    yield GaugeMetricFamily("mlxp_prompt_cache_entries", "Checkpoints of prompts", stats.entries)
+    looked = CounterMetricFamily("mlxp_prompt_cache_lookups", "Prompts looked up", labels=("outcome",))
+    looked.add_metric(("hit",), stats.hits)
+    looked.add_metric(("miss",), stats.misses)
+    yield looked
+    yield CounterMetricFamily("mlxp_prompt_cache_tokens", "Tokens of prompts taken", stats.hit_tokens)

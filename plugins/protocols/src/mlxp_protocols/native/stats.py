@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from mlxp_core.contracts import Services
 from mlxp_core.types import EngineSettings, EngineStats, KVInForce, ModelState, WireRequest, WireResponse
+from mlxp_protocols.native.stats_cache import PromptCache, prompt_cache
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -123,7 +124,7 @@ class KVQuant(Struct, frozen=True):
 
 
 class Stats(Struct, frozen=True):
-    """All of it; ``kv_quant`` once the default model is loaded."""
+    """All of it; ``kv_quant`` once the default model is loaded, ``prompt_cache`` unless it is switched off."""
 
     server: Server
     batch: Batch
@@ -132,6 +133,7 @@ class Stats(Struct, frozen=True):
     totals: Totals
     admission: Admission
     kv_quant: KVQuant | None
+    prompt_cache: PromptCache | None
     models: Mapping[str, ModelState]
 
 
@@ -158,6 +160,7 @@ def gather(services: Services) -> Stats:
         totals=_totals(now),
         admission=_admission(services, now, limits),
         kv_quant=_kv_quant(now.kv.get(models[0].id)) if models else None,
+        prompt_cache=prompt_cache(now.prompt_cache),
         models=now.models,
     )
 
