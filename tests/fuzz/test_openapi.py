@@ -86,21 +86,21 @@ def told(served):
     return served.client.get("/schema/openapi.json").json()
 
 
-def params_that_exist(served, path):
+def params_that_exist(served, method, path):
     """Return path parameters that lead to something."""
     if "{model_id}" in path:
-        return {"model_id": "sketch"}
+        return {"model_id": "sketch" if method == "get" else "sketch/load"}
     if "{response_id}" in path:
         asked = {"input": "hello", "max_output_tokens": 3}
         return {"response_id": served.client.post("/v1/responses", json=asked).json()["id"]}
     return {}
 
 
-def as_meant(case, stream, served, path):
+def as_meant(case, stream, served, method, path):
     """Set what matters."""
     if isinstance(case.body, dict):
         case.body = {**case.body, **MEANT[path], **({"stream": stream} if path in STREAMED else {})}
-    case.path_parameters = {**(case.path_parameters or {}), **params_that_exist(served, path)}
+    case.path_parameters = {**(case.path_parameters or {}), **params_that_exist(served, method, path)}
     return case
 
 
@@ -117,7 +117,7 @@ def test_every_body_has_its_fields_that_matter(told):
 def test_a_path_does_what_the_document_says(served, told, method, path):
     operation = schemathesis.openapi.from_dict(told)[path][method.upper()]
     allowed, wrong = (operation.as_strategy(generation_mode=mode) for mode in GenerationMode)
-    meant = st.builds(as_meant, allowed, st.booleans(), st.just(served), st.just(path))
+    meant = st.builds(as_meant, allowed, st.booleans(), st.just(served), st.just(method), st.just(path))
     statuses, streams = Counter(), Counter()
 
     @settings(
