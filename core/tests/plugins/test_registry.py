@@ -252,7 +252,9 @@ def test_a_resolver_that_refuses_on_purpose_is_heard():
 
 
 def test_a_resolver_that_answers_with_text_is_named():
-    with pytest.raises(PluginError, match="plugin bad, asked for the model 'x', answered a str; it must be a Path"):
+    with pytest.raises(
+        PluginError, match="plugin bad, asked for the model 'x', answered a str; it must be a Path"
+    ):
         registry(bad=plugin(mlxp_resolve_model=lambda: "/x")).resolve("x")
 
 

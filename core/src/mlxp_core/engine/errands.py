@@ -40,7 +40,9 @@ class Errands:
 
     def idle(self, house: House) -> bool:
         """Say whether there is nothing to do, nor to tell, until a message comes."""
-        return self.next(house) is None and not self._residents.telling  # asked last, as deciding may answer somebody
+        return (
+            self.next(house) is None and not self._residents.telling
+        )  # asked last, as deciding may answer somebody
 
     @property
     def present(self) -> tuple[frozenset[str], frozenset[str]]:

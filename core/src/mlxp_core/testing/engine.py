@@ -113,7 +113,7 @@ class ScriptedEngine:
         self.mounted.remove(message.key)
 
     def shelve(self, message: Shelve) -> None:
-        """Note that a model was loaded, unloaded, pinned or let loose, in a turn of its own; at first all are loaded."""
+        """Note that a model was loaded, unloaded, pinned or let loose, in its own turn; at first all are loaded."""
         if self._post is None or self._stats.state in {"stopping", "lost"}:
             raise Unavailable(f"the engine changes nothing; its state is {self._stats.state!r}")
         model, fault = message.model, None

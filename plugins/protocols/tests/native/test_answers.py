@@ -341,7 +341,9 @@ def test_answers_have_the_type_they_announce(ask):
 
 def test_a_model_card_says_whether_it_is_loaded(ask):
     states = {"owner/big": ModelState(state="loaded", pinned=True)}
-    told = json.loads(ask("/v1/models", Described(state=EngineStats(state="ready", models=states))).body)["data"]
+    told = json.loads(ask("/v1/models", Described(state=EngineStats(state="ready", models=states))).body)[
+        "data"
+    ]
     assert [(card["state"], card["pinned"]) for card in told] == [("loaded", True), ("on disk", False)]
     stats = json.loads(ask("/stats", Described(state=EngineStats(state="ready", models=states))).body)
     assert stats["models"]["owner/big"]["state"] == "loaded"

@@ -152,7 +152,15 @@ def test_other_template_arguments_are_passed_on(decode):
 
 @pytest.mark.parametrize(
     ("spec", "ids"),
-    [("a", ("a",)), ("a+b", ("a", "b")), ("a, b", ("a", "b")), ("none", ()), ("None", ()), ("", ()), (None, None)],
+    [
+        ("a", ("a",)),
+        ("a+b", ("a", "b")),
+        ("a, b", ("a", "b")),
+        ("none", ()),
+        ("None", ()),
+        ("", ()),
+        (None, None),
+    ],
 )
 def test_adapters_are_named_in_one_string(decode, spec, ids):
     assert decode(adapter=spec).request.adapters == ids
