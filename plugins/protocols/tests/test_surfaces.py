@@ -47,7 +47,7 @@ def test_what_a_field_needs_is_honoured(surfaces, name):
 
 
 def asked(endpoint):
-    path = endpoint.path.replace("{model_id:path}", "m")
+    path = endpoint.path.replace("{model_id:path}", "m" if endpoint.method == "GET" else "m/pin")
     return endpoint.method, path.replace("{request_id:str}", "r").replace("{response_id:str}", "r")
 
 
