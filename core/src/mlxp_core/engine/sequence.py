@@ -217,7 +217,8 @@ class Sequence:
     def _usage(self) -> Usage:
         reader = self.order.reader
         thinking = reader.thinking_tokens
-        return Usage(prompt=self.read, cached=self.cached, completion=self.produced, thinking=thinking)
+        cached = min(self.cached, self.read)  # one that was to fork, and never did, has read nothing
+        return Usage(prompt=self.read, cached=cached, completion=self.produced, thinking=thinking)
 
 
 def _seed(order: Order) -> int:
