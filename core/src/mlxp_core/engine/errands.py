@@ -40,9 +40,8 @@ class Errands:
 
     def idle(self, house: House) -> bool:
         """Say whether there is nothing to do, nor to tell, until a message comes."""
-        return (
-            self.next(house) is None and not self._residents.telling
-        )  # asked last, as deciding may answer somebody
+        nothing = self.next(house) is None  # first, as deciding may answer somebody
+        return nothing and not self._residents.telling
 
     @property
     def present(self) -> tuple[frozenset[str], frozenset[str]]:
