@@ -135,4 +135,6 @@ def _warning_headers(warnings: tuple[str, ...], *, strict: bool) -> dict[str, st
     if strict:
         raise BadRequest(f"this server is strict, and these fields have no effect here: {told}")
     printable = "".join(char if " " <= char <= "~" else "?" for char in told)
-    return {WARNINGS_HEADER: printable[:LONGEST_WARNING].strip()}  # a header's value neither begins nor ends blank
+    return {
+        WARNINGS_HEADER: printable[:LONGEST_WARNING].strip()
+    }  # a header's value neither begins nor ends blank
