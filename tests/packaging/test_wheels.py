@@ -1,4 +1,4 @@
-"""The wheels, as a stranger gets them: built, installed into a bare environment, listed, serving."""
+"""The wheels, as a stranger gets them: built, installed with pip into a bare environment, listed, serving."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import venv
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,14 +60,14 @@ def wheel_of(wheels, dist):
 def bare(wheels, tmp_path_factory):
     """A new environment with everything of ours and the strangers' plugins; returns its folder of commands."""
     home = tmp_path_factory.mktemp("bare")
-    run(*UV, "venv", "--quiet", "--python", sys.executable, home / "env")
+    venv.create(home / "env", with_pip=True)
     commands = home / "env" / "bin"
+    pip = (commands / "python", "-m", "pip", "--disable-pip-version-check")
     server = f"{wheel_of(wheels, 'mlxp-server')}{'[cpu]' if sys.platform == 'linux' else ''}"
     kit = f"{wheel_of(wheels, 'mlxp-core')}[testing]"
     strangers = [wheel_of(wheels, folder.name) for folder in STRANGERS]
-    python = ("--python", commands / "python")
-    run(*UV, "pip", "install", "--quiet", *python, "--find-links", wheels, server, kit, *strangers)
-    run(*UV, "pip", "check", *python)
+    run(*pip, "install", "--quiet", "--find-links", wheels, server, kit, *strangers)
+    run(*pip, "check")
     return commands
 
 
