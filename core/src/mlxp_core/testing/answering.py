@@ -78,7 +78,8 @@ def answering(
     frontend = load_frontend(folder, registry)
     plan = LoadPlan(folder=folder, family=frontend.family, config=frontend.config, dtype="float32")
     posted: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-    engine = Engine({frontend.info.id: plan}, EngineSettings(), registry.sampler_stages)
+    forgetful = EngineSettings(prompt_cache_bytes=0)  # what a question hears does not depend on earlier ones
+    engine = Engine({frontend.info.id: plan}, forgetful, registry.sampler_stages)
     engine.start(posted.put)
     try:
         assert engine.wait_ready(PATIENCE_S), "the model was not loaded in time"
