@@ -42,14 +42,14 @@ def test_likeliest_is_the_front_of_a_stable_sort(length, width, seed, levels):
     assert (np.array(values) == np.take_along_axis(rows, order, -1)).all()
 
 
-def kept_by_definition(row, recipe):
-    """Ids that stay, straight from the definitions, in float64."""
+def kept_by_definition(row, recipe, slack=0.0):
+    """Ids that stay, straight from the definitions, in float64; ``slack`` is added to the mass that is asked for."""
     order = [token for token in np.argsort(-row, kind="stable") if row[token] > -np.inf]
     shares = np.exp(row[order].astype(np.float64) - row.max())
     shares /= shares.sum()
     stays, mass = set(), 0.0
     for rank, (token, share) in enumerate(zip(order, shares, strict=True)):
-        if recipe.top_p and mass >= recipe.top_p:
+        if recipe.top_p and mass >= recipe.top_p + slack:
             break
         if recipe.top_k and rank >= recipe.top_k:
             break
@@ -67,7 +67,8 @@ def test_what_stays_follows_the_definitions(recipes, length, seed):
     rows[:, length // 2] = -np.inf
     cut = np.array(Cuts(recipes).apply(mx.array(rows)))
     for row, recipe, left in zip(rows, recipes, cut, strict=True):
-        assert set(np.flatnonzero(left > -np.inf)) == kept_by_definition(row, recipe)
+        stays = set(np.flatnonzero(left > -np.inf))  # float32 sums may cross the mass a token sooner or later
+        assert kept_by_definition(row, recipe, -1e-5) <= stays <= kept_by_definition(row, recipe, 1e-5)
         assert (left[left > -np.inf] == row[left > -np.inf]).all()
 
 
