@@ -11,13 +11,18 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
 from mlxp_core.errors import MlxpError
 from mlxp_hub.refs import Ref
-from mlxp_hub.remote import Listing, RemoteFile
+
+if TYPE_CHECKING:
+    from mlxp_hub.remote import (
+        Listing,
+        RemoteFile,
+    )  # brings huggingface_hub, which a start should not wait for
 
 _log = logging.getLogger(__name__)
 
