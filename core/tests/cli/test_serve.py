@@ -129,7 +129,7 @@ def test_without_a_terminal_progress_is_a_few_lines(capsys):
 class Process:
     """``mlxp serve`` as a process; its output is read as it comes."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, **environment):
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -143,7 +143,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
         )
         self.lines = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -160,10 +160,10 @@ class Process:
 
 
 @contextmanager
-def served(*arguments):
+def served(*arguments, **environment):
     pytest.importorskip("mlxp_minicpm5", reason="the sketch needs its family")
     pytest.importorskip("mlxp_protocols", reason="somebody must answer")
-    running = Process(*arguments)
+    running = Process(*arguments, **environment)
     try:
         yield running
     finally:
@@ -204,8 +204,9 @@ def is_open(url):
         return False
 
 
-def test_a_second_signal_stops_at_once():
-    with served("--max-tokens", "4000") as running:
+def test_a_second_signal_stops_at_once(tmp_path):
+    """Neither is lost, also where MLX has compiled nothing before: it ignores Ctrl-C while it looks for a compiler."""
+    with served("--max-tokens", "4000", TMPDIR=str(tmp_path)) as running:
         found, _ = running.wait_for(r"serves \S+ at (\S+)")
         with (
             httpx.Client(base_url=found[1], timeout=PATIENCE_S) as client,

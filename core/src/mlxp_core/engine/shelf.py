@@ -10,6 +10,7 @@ from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.contracts import VisionNetwork
 from mlxp_core.engine.orders import LoadPlan, Mount, Unmount
 from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.warming import warm
 from mlxp_core.errors import EngineFault, MlxpError, Unavailable
 from mlxp_core.loading.network import Network, load_network
 from mlxp_core.loading.tower import load_tower
@@ -18,8 +19,8 @@ Load = Callable[[LoadPlan, Callable[[int, int], None]], Network]
 
 
 def load_plan(plan: LoadPlan, progress: Callable[[int, int], None]) -> Network:
-    """Carry out a plan."""
-    return load_network(
+    """Carry out a plan, to the point where the model is ready to be used."""
+    network = load_network(
         plan.folder,
         plan.family,
         plan.config,
@@ -28,6 +29,8 @@ def load_plan(plan: LoadPlan, progress: Callable[[int, int], None]) -> Network:
         kv=plan.kv,
         progress=progress,
     )
+    warm(network)
+    return network
 
 
 class Shelf:
