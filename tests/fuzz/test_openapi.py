@@ -47,6 +47,7 @@ MEANT = {
     "/v1/completions": {**SHORT, "prompt": "hello", "best_of": None, "suffix": None},
     "/v1/embeddings": {"input": ["hello", "there"], "dimensions": None},
     "/v1/responses": {**SHORT, "input": "hello", "tools": None, "tool_choice": None, "text": None},
+    "/v1/responses/input_tokens": {"input": "hello", "tools": None, "tool_choice": None},
     **{key: {"prompt": "hello", "messages": None} for key in ("/tokenize", "/v1/tokenize")},
     **{key: {"tokens": [1, 2, 3]} for key in ("/detokenize", "/v1/detokenize")},
     **dict.fromkeys(("/render", "/v1/render"), TALK),

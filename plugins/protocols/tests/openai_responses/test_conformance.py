@@ -3,13 +3,14 @@
 from typing import ClassVar
 
 import pytest
-from openai.types.responses import Response, ResponseStreamEvent
+from openai.types.responses import InputTokenCountResponse, Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from mlxp_core.testing.exchange import ExchangeSuite
 from mlxp_core.testing.plugin import PluginSuite
 from mlxp_core.testing.protocol import ProtocolSuite, read_sse
 from mlxp_core.testing.replies import Answer, Reply
-from mlxp_core.types import Usage
+from mlxp_core.types import Counted, CountRequest, Usage
 from mlxp_protocols.openai_responses import plugin as module
 from mlxp_protocols.openai_responses.decode import ResponsesDecoder
 from mlxp_protocols.openai_responses.queries import KeptResponses
@@ -121,6 +122,12 @@ def read_stream(said):
     return read_response(last.response)
 
 
+def fixed_protocol():
+    store = ResponseStore(keep_s=3600.0, keep_bytes=2**20, clock=lambda: 0.0)
+    decoder = ResponsesDecoder(store, lambda: "1", lambda: 1760000000.5)
+    return module.make_protocol(decoder, KeptResponses(store))
+
+
 class TestResponses(ProtocolSuite):
     path = "/v1/responses"
     required = frozenset({"input"})
@@ -129,9 +136,7 @@ class TestResponses(ProtocolSuite):
 
     @pytest.fixture
     def protocol(self):
-        store = ResponseStore(keep_s=3600.0, keep_bytes=2**20, clock=lambda: 0.0)
-        decoder = ResponsesDecoder(store, lambda: "1", lambda: 1760000000.5)
-        return module.make_protocol(decoder, KeptResponses(store))
+        return fixed_protocol()
 
     def body(self, *, stream, choices=1, scores=False):
         asked = {"include": ["message.output_text.logprobs"], "top_logprobs": 2} if scores else {}
@@ -139,6 +144,28 @@ class TestResponses(ProtocolSuite):
 
     def read_back(self, said, *, stream):
         return read_stream(said) if stream else read_response(Response.model_validate_json(said, strict=True))
+
+
+class TestInputTokens(ExchangeSuite):
+    path = "/v1/responses/input_tokens"
+    asks = CountRequest
+    required = frozenset({"input"})
+
+    @pytest.fixture
+    def protocol(self):
+        return fixed_protocol()
+
+    def body(self):
+        return {"input": "hi"}
+
+    def answers(self):
+        return [Counted(model="m", tokens=tokens) for tokens in (1, 17, 2**40)]
+
+    def read_back(self, said):
+        return InputTokenCountResponse.model_validate_json(said, strict=True).input_tokens
+
+    def told(self, answer):
+        return answer.tokens
 
 
 class TestPlugin(PluginSuite):

@@ -184,6 +184,22 @@ def test_kept_responses_are_retrieved_listed_and_deleted(client):
         assert caught.value.body["type"] == "invalid_request_error"
 
 
+def test_tokens_are_counted_as_a_response_would_read_them(client, served):
+    count = client.responses.input_tokens.count
+    asked = {"model": "sketch", "input": "Weather?", "instructions": "Be brief.", "tools": [WEATHER]}
+    short = count(model="sketch", input="Weather?").input_tokens
+    first = client.responses.create(**asked)
+    further = {**asked, "input": run_calls(first), "previous_response_id": first.id}
+    client.responses.create(**further)
+    counted = [count(**body).input_tokens for body in (asked, further)]
+    read = served.call(lambda: [len(order.prompt.tokens) for order in served.engine.orders])
+    assert counted == read
+    assert 0 < short < counted[0] < counted[1]
+    with pytest.raises(openai.NotFoundError) as caught:
+        count(input="on", previous_response_id="resp_x")
+    assert caught.value.code == "previous_response_not_found"
+
+
 def test_errors_have_the_shape_that_the_client_knows(client):
     with pytest.raises(openai.BadRequestError) as caught:
         client.responses.create(input=[{"role": "robot", "content": "x"}])

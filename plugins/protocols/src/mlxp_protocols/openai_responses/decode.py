@@ -1,4 +1,4 @@
-"""A request for a response: bytes -> what is asked of the engine, and the encoder. Defaults are the desk's."""
+"""A request for a response, or for its number of tokens: bytes -> what is asked. Defaults are the desk's."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,9 +6,17 @@ from functools import partial
 import msgspec
 from msgspec import Raw
 
-from mlxp_core.contracts import Decoded, Encoder
+from mlxp_core.contracts import Decoded, Encoder, Exchanged
 from mlxp_core.errors import BadRequest
-from mlxp_core.types import GenerateRequest, OutputShape, Sampling, WireRequest
+from mlxp_core.types import (
+    Counted,
+    CountRequest,
+    GenerateRequest,
+    OutputShape,
+    Sampling,
+    WireRequest,
+    WireResponse,
+)
 from mlxp_protocols import extensions
 from mlxp_protocols.body import BodyReader, read_value
 from mlxp_protocols.openai_responses import wire, wire_answer
@@ -24,10 +32,11 @@ from mlxp_protocols.openai_responses.store import ResponseStore, Turn
 _LOGPROBS = "message.output_text.logprobs"
 _PLAIN_TEXT = Raw(b'{"type":"text"}')
 _UNSAID = Sampling()
+_Body = wire.ResponsesRequest | wire.CountRequest
 
 
 class ResponsesDecoder:
-    """Decodes requests for responses.
+    """Decodes requests for responses and for their number of tokens.
 
     Args:
         store: where earlier responses are, and where new ones go.
@@ -39,7 +48,8 @@ class ResponsesDecoder:
         self._store = store
         self._new_stem = new_stem
         self._now = now
-        self._reader = BodyReader(wire.ResponsesRequest, FIELDS, HINTS)
+        self._requests = BodyReader(wire.ResponsesRequest, FIELDS, HINTS)
+        self._counts = BodyReader(wire.CountRequest, FIELDS, HINTS)
 
     def decode(self, request: WireRequest) -> Decoded:
         """Return the request, its encoder and what was ignored.
@@ -47,13 +57,13 @@ class ResponsesDecoder:
         Raises:
             BadRequest: anything wrong with the body; ``param`` names the field.
         """
-        body, warnings = self._reader.read(request.body)
+        body, warnings = self._requests.read(request.body)
         if body.background:
             raise BadRequest(
                 "background: true is not supported; leave it out, and stream the answer", param="background"
             )
         given = read_input(body, self._store)
-        tools = read_tools(body.tools, body.tool_choice, parallel=body.parallel_tool_calls is not False)
+        tools = _tools(body)
         stem = self._new_stem()
         asked = GenerateRequest(
             id=f"resp_{stem}",
@@ -62,7 +72,7 @@ class ResponsesDecoder:
             tools=tools.specs,
             tool_choice=tools.choice,
             sampling=_sampling(body),
-            thinking=extensions.thinking(body.chat_template_kwargs, _reasoning(body).effort),
+            thinking=_thinking(body),
             output=_output(body.text),
             max_tokens=body.max_tokens if body.max_output_tokens is None else body.max_output_tokens,
             adapters=extensions.adapters(body.adapter),
@@ -71,6 +81,28 @@ class ResponsesDecoder:
         )
         ignored = (*warnings, *given.ignored, *tools.ignored, *_without_effect(body))
         return Decoded(asked, self._encoder(body, given, tools, stem), ignored)
+
+    def count(self, request: WireRequest) -> Exchanged[Counted]:
+        """Return the question how many tokens a response would read; its answer is ``{"input_tokens": n, ...}``.
+
+        Raises:
+            BadRequest: anything wrong with the body; ``param`` names the field.
+        """
+        body, warnings = self._counts.read(request.body)
+        given = read_input(body, self._store)
+        tools = _tools(body)
+        question = CountRequest(
+            id=f"count_{self._new_stem()}",
+            model=body.model or "",
+            messages=given.messages,
+            tools=tools.specs,
+            tool_choice=tools.choice,
+            thinking=_thinking(body),
+            template_args=extensions.template_args(body.chat_template_kwargs),
+        )
+        return Exchanged(
+            question, _counted, (*warnings, *given.ignored, *tools.ignored, *_without_effect(body))
+        )
 
     def _encoder(self, body: wire.ResponsesRequest, given: Input, tools: Tools, stem: str) -> Encoder:
         blank = _blank(body, tools, f"resp_{stem}", int(self._now()))
@@ -83,6 +115,10 @@ class ResponsesDecoder:
             as_listed(item, f"input[{at}]", f"{stem}_in{at}") for at, item in enumerate(given.items)
         )
         self._store.put(Turn(response.id, msgspec.json.encode(response), listed, given.previous))
+
+
+def _counted(answer: Counted) -> WireResponse:
+    return WireResponse(body=msgspec.json.encode(wire_answer.TokenCount(input_tokens=answer.tokens)))
 
 
 def _blank(body: wire.ResponsesRequest, tools: Tools, response_id: str, created: int) -> wire_answer.Response:
@@ -120,8 +156,16 @@ def _text_echo(text: wire.TextConfig | None) -> wire_answer.TextEcho:
     return wire_answer.TextEcho(shape, text.verbosity or "medium")
 
 
-def _reasoning(body: wire.ResponsesRequest) -> wire.Reasoning:
+def _tools(body: _Body) -> Tools:
+    return read_tools(body.tools, body.tool_choice, parallel=body.parallel_tool_calls is not False)
+
+
+def _reasoning(body: _Body) -> wire.Reasoning:
     return body.reasoning or wire.Reasoning()
+
+
+def _thinking(body: _Body) -> bool | None:
+    return extensions.thinking(body.chat_template_kwargs, _reasoning(body).effort)
 
 
 def _sampling(body: wire.ResponsesRequest) -> Sampling:
@@ -162,5 +206,5 @@ def _output(text: wire.TextConfig | None) -> OutputShape:
             return OutputShape(kind, text.format.copy())
 
 
-def _without_effect(body: wire.ResponsesRequest) -> tuple[str, ...]:
+def _without_effect(body: _Body) -> tuple[str, ...]:
     return ("truncation (auto)",) if body.truncation == "auto" else ()

@@ -11,7 +11,7 @@ from mlxp_protocols.openai_responses import wire_items
 from mlxp_protocols.openai_responses.decode_items import converse, read_item
 from mlxp_protocols.openai_responses.errors import UnknownPrevious
 from mlxp_protocols.openai_responses.store import ResponseStore, Turn
-from mlxp_protocols.openai_responses.wire import ResponsesRequest
+from mlxp_protocols.openai_responses.wire import CountRequest, ResponsesRequest
 
 
 class Input(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Input(Struct, frozen=True):
     ignored: tuple[str, ...]
 
 
-def read_input(body: ResponsesRequest, store: ResponseStore) -> Input:
+def read_input(body: ResponsesRequest | CountRequest, store: ResponseStore) -> Input:
     """Return the conversation. Instructions lead it, and those of earlier turns are no part of it.
 
     Args:

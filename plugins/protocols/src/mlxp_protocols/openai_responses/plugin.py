@@ -1,20 +1,21 @@
-"""What this plugin brings: ``POST /v1/responses``, and the responses that are kept."""
+"""What this plugin brings: ``POST /v1/responses``, its number of tokens, and the responses that are kept."""
 
 import time
 import uuid
 
 from mlxp_core import hookimpl
-from mlxp_core.contracts import Endpoint, Query, Settings, SettingsSection, WireProtocol
+from mlxp_core.contracts import Endpoint, Exchange, Query, Settings, SettingsSection, WireProtocol
 from mlxp_core.errors import BadRequest, NotFound
 from mlxp_protocols import openai_error
 from mlxp_protocols.openai_responses import errors
 from mlxp_protocols.openai_responses.decode import ResponsesDecoder
+from mlxp_protocols.openai_responses.errors import UnknownPrevious
 from mlxp_protocols.openai_responses.fields import FIELDS
 from mlxp_protocols.openai_responses.queries import KeptResponses
 from mlxp_protocols.openai_responses.settings import ResponsesSettings
 from mlxp_protocols.openai_responses.store import ResponseStore
-from mlxp_protocols.openai_responses.wire import ResponsesRequest
-from mlxp_protocols.openai_responses.wire_answer import Deleted, ItemList, Response
+from mlxp_protocols.openai_responses.wire import CountRequest, ResponsesRequest
+from mlxp_protocols.openai_responses.wire_answer import Deleted, ItemList, Response, TokenCount
 
 _NAME = "openai-responses"
 _ROOT = "/v1/responses"
@@ -33,41 +34,56 @@ def make_protocol(decoder: ResponsesDecoder, kept: KeptResponses) -> WireProtoco
                 returns=Response,
                 summary="Answer, and keep the answer",
             ),
-            Query(
-                path=_ONE,
-                answer=kept.show,
-                returns=Response,
-                summary="Show a response",
-                raises=(BadRequest, NotFound),
+            Exchange(
+                path=f"{_ROOT}/input_tokens",
+                decode=decoder.count,
+                accepts=CountRequest,
+                returns=TokenCount,
+                summary="Count the tokens that a response would read",
+                raises=(UnknownPrevious,),
             ),
-            Query(
-                method="DELETE",
-                path=_ONE,
-                answer=kept.delete,
-                returns=Deleted,
-                summary="Delete a response",
-                raises=(NotFound,),
-            ),
-            Query(
-                path=f"{_ONE}/input_items",
-                answer=kept.input_items,
-                returns=ItemList,
-                summary="List what a response answered",
-                raises=(BadRequest, NotFound),
-            ),
-            Query(
-                method="POST",
-                path=f"{_ONE}/cancel",
-                answer=kept.cancel,
-                returns=Response,
-                summary="Refused: nothing runs in the background",
-                raises=(BadRequest, NotFound),
-            ),
+            *_queries(kept),
         ),
         render_error=errors.render,
         error=openai_error.ErrorBody,
         fields=FIELDS,
         prefixes=(_ROOT,),
+    )
+
+
+def _queries(kept: KeptResponses) -> tuple[Query, ...]:
+    """Return the paths of one kept response."""
+    return (
+        Query(
+            path=_ONE,
+            answer=kept.show,
+            returns=Response,
+            summary="Show a response",
+            raises=(BadRequest, NotFound),
+        ),
+        Query(
+            method="DELETE",
+            path=_ONE,
+            answer=kept.delete,
+            returns=Deleted,
+            summary="Delete a response",
+            raises=(NotFound,),
+        ),
+        Query(
+            path=f"{_ONE}/input_items",
+            answer=kept.input_items,
+            returns=ItemList,
+            summary="List what a response answered",
+            raises=(BadRequest, NotFound),
+        ),
+        Query(
+            method="POST",
+            path=f"{_ONE}/cancel",
+            answer=kept.cancel,
+            returns=Response,
+            summary="Refused: nothing runs in the background",
+            raises=(BadRequest, NotFound),
+        ),
     )
 
 

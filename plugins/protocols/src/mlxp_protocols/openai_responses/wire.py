@@ -49,6 +49,22 @@ class StreamOptions(Struct, frozen=True):
     include_obfuscation: bool | None = None
 
 
+class CountRequest(Struct, frozen=True, kw_only=True):
+    """The body of ``POST /v1/responses/input_tokens``: what of a request decides its prompt."""
+
+    input: str | list[Raw] | None = None
+    model: str | None = None
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    tools: list[Raw] | None = None
+    tool_choice: Raw = ABSENT
+    parallel_tool_calls: bool | None = None
+    text: TextConfig | None = None
+    reasoning: Reasoning | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    chat_template_kwargs: dict[str, Primitive | None] | None = None
+
+
 class ResponsesRequest(Struct, frozen=True, kw_only=True):
     """The body of ``POST /v1/responses``, with our extensions at the end."""
 

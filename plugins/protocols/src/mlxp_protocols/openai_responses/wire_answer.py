@@ -187,6 +187,13 @@ class Response(Struct, frozen=True, kw_only=True):
     mlxp: Extension = Extension()
 
 
+class TokenCount(Struct, frozen=True, kw_only=True):
+    """How many tokens a response would read."""
+
+    object: Literal["response.input_tokens"] = "response.input_tokens"
+    input_tokens: int
+
+
 class Deleted(Struct, frozen=True, kw_only=True):
     """A response that was deleted."""
 
