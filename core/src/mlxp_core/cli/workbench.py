@@ -1,13 +1,14 @@
-"""What commands of plugins are given: all settings, and a look at model folders."""
+"""What commands of plugins are given: all settings, and models on disk."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from mlxp_core.contracts import Workbench
-from mlxp_core.errors import SetupError
+from mlxp_core.contracts import ModelFamily, ThinkingFormat, ToolFormat, VisionTower, Workbench
+from mlxp_core.errors import SetupError, UnknownModel
 from mlxp_core.plugins import Setup
 from mlxp_core.types import Appraisal, EngineSettings
 
@@ -47,6 +48,43 @@ class Bench(Workbench):
     def section(self, kind: type[S]) -> S:
         """Return a section of the settings."""
         return self._setup.settings.section(kind)
+
+    @property
+    def path(self) -> Path | None:
+        """The file the settings come from, if there is one."""
+        return self._setup.settings.path
+
+    @property
+    def families(self) -> Mapping[str, ModelFamily]:
+        """Families by name."""
+        return self._setup.registry.families
+
+    @property
+    def tool_formats(self) -> Mapping[str, ToolFormat]:
+        """Formats of tool calls by name."""
+        return self._setup.registry.tool_formats
+
+    @property
+    def thinking_formats(self) -> Mapping[str, ThinkingFormat]:
+        """Formats of thinking by name."""
+        return self._setup.registry.thinking_formats
+
+    @property
+    def vision_towers(self) -> Mapping[str, VisionTower]:
+        """Kinds of eyes by name."""
+        return self._setup.registry.vision_towers
+
+    def find(self, ref: str) -> Path:
+        """Return the folder of a model reference.
+
+        Raises:
+            UnknownModel: no plugin knows it.
+            MlxpError: what a plugin says on purpose, such as that it fits several models.
+        """
+        folder = self._setup.registry.resolve(ref)
+        if folder is None:
+            raise UnknownModel(f"no model {ref!r}: it is no folder, and no plugin knows the name")
+        return folder
 
     def appraise(self, folder: Path) -> Appraisal:
         """Say what can be said of a model folder without loading it."""

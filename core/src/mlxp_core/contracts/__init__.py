@@ -38,6 +38,7 @@ from mlxp_core.contracts.protocol import (
 from mlxp_core.contracts.sampling import SamplerStage
 from mlxp_core.contracts.services import (
     Appraise,
+    Models,
     PluginReport,
     ProtocolReport,
     Services,
@@ -84,6 +85,7 @@ __all__ = [
     "LayerCache",
     "Malformed",
     "ModelFamily",
+    "Models",
     "Pixels",
     "PluginReport",
     "Positions",

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from msgspec import Struct, field
 
+from mlxp_core.contracts.family import ModelFamily
+from mlxp_core.contracts.formats import ThinkingFormat, ToolFormat
+from mlxp_core.contracts.vision import VisionTower
 from mlxp_core.types import (
     Answer,
     Appraisal,
@@ -42,6 +45,11 @@ class SettingsSection(Struct, frozen=True, kw_only=True):
 class Settings(Protocol):
     """All settings, decoded."""
 
+    @property
+    def path(self) -> Path | None:
+        """The file they come from, if there is one."""
+        ...
+
     def section(self, kind: type[S]) -> S:
         """Return the section whose ``SettingsSection.type`` is ``kind``."""
         ...
@@ -51,12 +59,43 @@ Appraise = Callable[[Path], Appraisal]
 """Looks at a model folder without loading it; takes as long as reading its small files, and never raises."""
 
 
-class Workbench(Settings, Protocol):
-    """What a command of a plugin gets by ``click.pass_obj``: all settings, and a look at model folders."""
+class Models(Protocol):
+    """Models on disk, and what plugins know of them; ``mlxp_core.workshop`` opens one with it.
+
+    Its methods read files, so they are not for the event-loop thread.
+    """
+
+    @property
+    def families(self) -> Mapping[str, ModelFamily]:
+        """Families by name."""
+        ...
+
+    @property
+    def tool_formats(self) -> Mapping[str, ToolFormat]:
+        """Formats of tool calls by name."""
+        ...
+
+    @property
+    def thinking_formats(self) -> Mapping[str, ThinkingFormat]:
+        """Formats of thinking by name."""
+        ...
+
+    @property
+    def vision_towers(self) -> Mapping[str, VisionTower]:
+        """Kinds of eyes by name."""
+        ...
+
+    def find(self, ref: str) -> Path:
+        """Return the folder of a model reference; raises ``UnknownModel``, or what a plugin says on purpose."""
+        ...
 
     def appraise(self, folder: Path) -> Appraisal:
         """Say what can be said of a model folder without loading it."""
         ...
+
+
+class Workbench(Settings, Models, Protocol):
+    """What a command of a plugin gets by ``click.pass_obj``: all settings, and models on disk."""
 
 
 class PluginReport(Struct, frozen=True, kw_only=True):
@@ -114,9 +153,10 @@ class Ticket(Protocol):
 
 
 class Services(Protocol):
-    """The running server; ``started_s`` is when it began, in seconds since 1970."""
+    """The running server; ``started_s`` is when it began, in seconds since 1970, ``models`` what is on disk."""
 
     settings: Settings
+    models: Models
     version: str
     started_s: float
 
@@ -167,4 +207,8 @@ class Services(Protocol):
 
     def cancel(self, request_id: str) -> bool:
         """Cancel a request by id; false when none is running under it."""
+        ...
+
+    def hold(self, why: str | None) -> None:
+        """Refuse new answers and vectors with 503 and ``why``, until ``None`` comes; may be called on any thread."""
         ...

@@ -13,18 +13,20 @@ from mlxp_core import __version__
 from mlxp_core.contracts import PluginReport, ProtocolReport, Services, Settings, ToolFormat
 from mlxp_core.desk import capabilities, catalogue, defaults, embedding, preparing
 from mlxp_core.desk.adapters import Adapters
+from mlxp_core.desk.door import Door
 from mlxp_core.desk.embedding import Embedding
 from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
 from mlxp_core.desk.fetch import Fetcher, P
 from mlxp_core.desk.house import House
+from mlxp_core.desk.on_disk import OnDisk
 from mlxp_core.desk.preparing import Prepared
 from mlxp_core.desk.questions import answer_text, conversation, with_thinking
 from mlxp_core.desk.reports import report, with_measured
 from mlxp_core.desk.shelf import shelve
 from mlxp_core.desk.ticket import Ticket
-from mlxp_core.desk.workers import RETRY_AFTER, Workers
-from mlxp_core.errors import BadRequest, MlxpError, Unavailable
-from mlxp_core.loading import Place, appraise
+from mlxp_core.desk.workers import Workers
+from mlxp_core.errors import MlxpError
+from mlxp_core.loading import Place
 from mlxp_core.memory import MemoryPlan
 from mlxp_core.types import (
     AdapterInfo,
@@ -105,10 +107,11 @@ class Desk(Services):
         self._adapters = Adapters(engine, settings, roots=adapter_roots, changed=self._offer)
         self._draw_seed = draw_seed
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
-        self._memory, self._place = memory, place
+        self._memory = memory
+        self.models = OnDisk(registry, place)
         self._now = now
         self._house = House(clock)
-        self._stopping = False
+        self._door = Door()
         self._generation = settings.section(GenerationSettings)
         self._engine_settings = settings.section(EngineSettings)
         self._workers = Workers(self._engine_settings.queue)
@@ -123,7 +126,7 @@ class Desk(Services):
     def stats(self) -> EngineStats:
         """Return the engine's last snapshot; ``stopping`` as soon as no more requests are taken."""
         stats = self._engine.stats()
-        return replace(stats, state="stopping") if self._stopping and stats.state == "ready" else stats
+        return replace(stats, state="stopping") if self._door.stopping and stats.state == "ready" else stats
 
     def plugins(self) -> tuple[PluginReport, ...]:
         """Return every plugin found, in name order."""
@@ -135,7 +138,7 @@ class Desk(Services):
 
     def appraise(self, folder: Path) -> Appraisal:
         """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
-        return appraise(folder, self._registry, self._place)
+        return self.models.appraise(folder)
 
     def fit(
         self, model: str = "", *, rows: int = 1, context: int | None = None, skus: bool = False
@@ -161,6 +164,7 @@ class Desk(Services):
             Unavailable: the server is stopping, or the engine is lost.
         """
         self._check_open(request.id)
+        self._door.check_held()
         model = catalogue.choose(self._catalogue, request.model)
         named = catalogue.adapters_of(self._catalogue, request.adapters, self._generation.adapters, model)
         request = replace(request, adapters=tuple(each.id for each in named))
@@ -224,9 +228,13 @@ class Desk(Services):
         """Cancel a request by id; false when none is running under it."""
         return self._house.cancel(request_id)
 
+    def hold(self, why: str | None) -> None:
+        """Refuse new answers and vectors, until ``None`` comes."""
+        self._door.held = why
+
     async def drain(self, grace_s: float) -> None:
         """Take no more requests; give the running ones ``grace_s`` seconds, then cancel them."""
-        self._stopping = True
+        self._door.stopping = True
         try:
             await asyncio.wait_for(self._house.empty(), grace_s)
         except TimeoutError:
@@ -238,18 +246,14 @@ class Desk(Services):
 
     def stop(self) -> None:
         """Stop the engine and the worker threads, ending what still runs. Blocks; may be called from any thread."""
-        self._stopping = True
+        self._door.stopping = True
         self._workers.stop()
         self._engine.stop(0.0)
 
     def _check_open(self, request_id: str) -> None:
-        if self._stopping:
-            raise Unavailable("the server is stopping", headers=RETRY_AFTER)
+        self._door.check()
         self._workers.check()
-        if request_id in self._house:
-            raise BadRequest(
-                f"a request with the id {request_id!r} is running; ids must be unique", param="id"
-            )
+        self._house.check_new(request_id)
 
     def _tool_format(self, family: str) -> ToolFormat | None:
         brought = self._registry.families.get(family)
@@ -262,6 +266,7 @@ class Desk(Services):
             return await self._fetcher.fill(prompt)
 
     async def _embed(self, question: EmbedRequest, model: ModelInfo, protocol: str) -> Embedded:
+        self._door.check_held()
         embedding.check(question, model)
         frontend = self._frontends[model.id]
         lot = await self._workers.do(lambda: embedding.prepare(question, frontend, protocol=protocol))

@@ -1,6 +1,7 @@
 """What the desk needs of its neighbours, no more; their classes and the kit's stand-ins both fit."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from mlxp_core.contracts import (
@@ -141,4 +142,8 @@ class RegistryFace(Offer, Protocol):
 
     def reports(self) -> tuple[PluginReport, ...]:
         """Return every plugin found."""
+        ...
+
+    def resolve(self, ref: str) -> Path | None:
+        """Return the folder of a model reference; ``None`` = no plugin knows it."""
         ...

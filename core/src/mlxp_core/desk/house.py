@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from mlxp_core.errors import BadRequest
 from mlxp_core.types import ChoiceProgress, RunningRequest
 
 
@@ -37,8 +38,16 @@ class House:
         self._entries: dict[str, _Entry] = {}
         self._somebody_left = asyncio.Event()
 
-    def __contains__(self, request_id: str) -> bool:
-        return request_id in self._entries
+    def check_new(self, request_id: str) -> None:
+        """Refuse a request whose id is taken.
+
+        Raises:
+            BadRequest: a request with that id is here.
+        """
+        if request_id in self._entries:
+            raise BadRequest(
+                f"a request with the id {request_id!r} is running; ids must be unique", param="id"
+            )
 
     def enter(self, request_id: str, guest: Guest, *, model: str, protocol: str) -> None:
         """Note a request that is about to be handed to the engine."""

@@ -22,7 +22,7 @@ from mlxp_core.plugins.hooks import CORE_HOOKS, marked, new_manager
 from mlxp_core.plugins.requirement import fit
 from mlxp_core.types import PluginSettings
 
-PUBLIC_ROOMS = ("types", "contracts", "errors", "nn", "kv", "reading", "testing")
+PUBLIC_ROOMS = ("types", "contracts", "errors", "nn", "kv", "reading", "testing", "workshop")
 """Packages of ``mlxp_core`` that plugins may import; the others may change any day."""
 
 HEAVY = ("mlx", "litestar", "PIL")
