@@ -18,7 +18,7 @@ def pooled(pooling, hidden, cuts):
     half = HalfPooled(Pool(pooling, lambda _: None))
     for start, end in zip([0, *cuts], [*cuts, len(hidden)], strict=True):
         half.add(mx.array(hidden[start:end], dtype=mx.float32)[None])
-    return np.array(half.finish(None).vector)
+    return np.array(half.finish(None, None).vector)
 
 
 def by_hand(pooling, hidden):

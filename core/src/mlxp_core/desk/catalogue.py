@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from mlxp_core.contracts import ToolFormat
+from mlxp_core.desk.faces import RegistryFace
 from mlxp_core.errors import BadRequest, Unavailable, UnknownModel
 from mlxp_core.types import AdapterInfo, Catalogue, ModelInfo
 
@@ -84,3 +86,10 @@ def mounts_of(catalogue: Catalogue, names: Sequence[str]) -> tuple[str, ...]:
                 f"adapter {name!r} was unmounted while the request was prepared", param="adapter"
             )
     return tuple(mounted[name] for name in names)
+
+
+def tool_format(model: ModelInfo, registry: RegistryFace) -> ToolFormat | None:
+    """Return how a model writes tool calls; ``None`` = it writes none."""
+    family = registry.families.get(model.family)
+    name = family.tool_format if family is not None else None
+    return registry.tool_formats.get(name) if name is not None else None

@@ -10,13 +10,14 @@ from typing import TypeVar, cast
 from msgspec.structs import replace
 
 from mlxp_core import __version__
-from mlxp_core.contracts import PluginReport, ProtocolReport, Services, Settings, ToolFormat
+from mlxp_core.contracts import PluginReport, ProtocolReport, Services, Settings
 from mlxp_core.desk import capabilities, catalogue, defaults, embedding, preparing
 from mlxp_core.desk.adapters import Adapters
 from mlxp_core.desk.door import Door
 from mlxp_core.desk.embedding import Embedding
 from mlxp_core.desk.faces import EngineFace, FrontendFace, RegistryFace
 from mlxp_core.desk.fetch import Fetcher, P
+from mlxp_core.desk.forecasting import forecast
 from mlxp_core.desk.house import House
 from mlxp_core.desk.on_disk import OnDisk
 from mlxp_core.desk.preparing import Prepared
@@ -25,6 +26,7 @@ from mlxp_core.desk.reports import report, with_measured
 from mlxp_core.desk.shelf import shelve
 from mlxp_core.desk.ticket import Ticket
 from mlxp_core.desk.workers import Workers
+from mlxp_core.engine import Pool
 from mlxp_core.errors import MlxpError
 from mlxp_core.loading import Place
 from mlxp_core.memory import MemoryPlan
@@ -41,6 +43,7 @@ from mlxp_core.types import (
     EngineStats,
     FindAdapters,
     Fit,
+    ForecastRequest,
     GenerateRequest,
     GenerationSettings,
     ModelInfo,
@@ -110,8 +113,7 @@ class Desk(Services):
         self._memory = memory
         self.models = OnDisk(registry, place)
         self._now = now
-        self._house = House(clock)
-        self._door = Door()
+        self._house, self._door = House(clock), Door()
         self._generation = settings.section(GenerationSettings)
         self._engine_settings = settings.section(EngineSettings)
         self._workers = Workers(self._engine_settings.queue)
@@ -150,12 +152,15 @@ class Desk(Services):
         told = self._memory.fit(chosen.id, rows=rows, context=context, skus=skus)
         return with_measured(told, self._engine.stats(), self._now)
 
-    async def generate(self, request: GenerateRequest, *, protocol: str = "") -> Ticket:
+    async def generate(
+        self, request: GenerateRequest, *, protocol: str = "", pool: Pool | None = None
+    ) -> Ticket:
         """Check, prepare and queue a request.
 
         Args:
             request: what is asked.
             protocol: which API surface asks; for the record.
+            pool: takes numbers in place of an answer, if it is these that are wanted.
 
         Raises:
             BadRequest: it asks for what is not there, or does not fit the context.
@@ -168,7 +173,9 @@ class Desk(Services):
         model = catalogue.choose(self._catalogue, request.model)
         named = catalogue.adapters_of(self._catalogue, request.adapters, self._generation.adapters, model)
         request = replace(request, adapters=tuple(each.id for each in named))
-        shape = capabilities.check(request, model, self._registry, self._tool_format(model.family))
+        shape = capabilities.check(
+            request, model, self._registry, catalogue.tool_format(model, self._registry)
+        )
         request = defaults.fill(
             replace(request, output=shape), settings=self._generation, model=model, seed=self._draw_seed()
         )
@@ -184,7 +191,7 @@ class Desk(Services):
             )
         )
         self._check_open(request.id)
-        return self._submit(request, prepared, protocol)
+        return self._submit(prepared, protocol, pool)
 
     async def answer(self, question: Question[A], *, protocol: str = "") -> A:
         """Answer a question with one value. Cancelling the wait cancels the work.
@@ -212,6 +219,8 @@ class Desk(Services):
                 given = await self._workers.do(lambda: answer_text(asked, self._frontends[model.id]))
             case EmbedRequest():
                 given = await self._embed(question, model, protocol)
+            case ForecastRequest():
+                given = await forecast(question, self.generate, self._frontends[model.id], protocol=protocol)
             case MountRequest() | UnmountRequest() | FindAdapters() as about:
                 given = await self._adapters.answer(about, model, self._workers.do)
             case ShelfRequest():
@@ -255,11 +264,6 @@ class Desk(Services):
         self._workers.check()
         self._house.check_new(request_id)
 
-    def _tool_format(self, family: str) -> ToolFormat | None:
-        brought = self._registry.families.get(family)
-        name = brought.tool_format if brought is not None else None
-        return self._registry.tool_formats.get(name) if name is not None else None
-
     async def _fetched(self, prompt: P) -> P:
         """Put images in place of their addresses."""
         with self._workers.counted():
@@ -272,14 +276,11 @@ class Desk(Services):
         lot = await self._workers.do(lambda: embedding.prepare(question, frontend, protocol=protocol))
         self._check_open(question.id)
         running = Embedding(lot, self._engine, frontend, abreast=self._engine_settings.batch)
-        self._house.enter(question.id, running, model=model.id, protocol=protocol)
-        try:
+        with self._house.guest(question.id, running, model=model.id, protocol=protocol):
             return await running.answer(question.dimensions)
-        finally:
-            self._house.leave(question.id)
 
-    def _submit(self, request: GenerateRequest, prepared: list[Prepared], protocol: str) -> Ticket:
-        model = prepared[0].request.model
+    def _submit(self, prepared: list[Prepared], protocol: str, pool: Pool | None) -> Ticket:
+        request = prepared[0].request
         # Once more: adapters may have gone while the request was prepared.
         mounts = catalogue.mounts_of(self._catalogue, request.adapters or ())
         ticket = Ticket(
@@ -288,10 +289,10 @@ class Desk(Services):
             leave=lambda: self._engine.cancel(request.id),
             close=lambda: self._house.leave(request.id),
         )
-        self._house.enter(request.id, ticket, model=model, protocol=protocol)
+        self._house.enter(request.id, ticket, model=request.model, protocol=protocol)
         try:
             self._engine.submit(
-                preparing.orders(prepared, protocol=protocol, sink=ticket.take, mounts=mounts)
+                preparing.orders(prepared, protocol=protocol, sink=ticket.take, mounts=mounts, pool=pool)
             )
         except MlxpError:
             self._house.leave(request.id)

@@ -1,7 +1,8 @@
 """The requests that the engine has: found, shown and cancelled by their ids."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from msgspec import Struct
@@ -52,6 +53,15 @@ class House:
     def enter(self, request_id: str, guest: Guest, *, model: str, protocol: str) -> None:
         """Note a request that is about to be handed to the engine."""
         self._entries[request_id] = _Entry(guest, model, protocol, self._clock())
+
+    @contextmanager
+    def guest(self, request_id: str, guest: Guest, *, model: str, protocol: str) -> Iterator[None]:
+        """Note a request for as long as this is open."""
+        self.enter(request_id, guest, model=model, protocol=protocol)
+        try:
+            yield
+        finally:
+            self.leave(request_id)
 
     def leave(self, request_id: str) -> None:
         """Forget a request that has ended."""

@@ -9,7 +9,7 @@ from mlxp_core.contracts import Constraint, ConstraintKind
 from mlxp_core.desk import defaults
 from mlxp_core.desk.faces import FrontendFace
 from mlxp_core.desk.questions import echoed
-from mlxp_core.engine import Order
+from mlxp_core.engine import Order, Pool
 from mlxp_core.memory import Admission
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
@@ -109,6 +109,7 @@ def orders(
     protocol: str,
     sink: Callable[[list[Event]], object],
     mounts: tuple[str, ...] = (),
+    pool: Pool | None = None,
 ) -> list[Order]:
     """Return an order for each choice of each prompt.
 
@@ -117,6 +118,7 @@ def orders(
         protocol: which API surface asks; for the record.
         sink: takes the events of all choices.
         mounts: keys of the adapters that all of them take.
+        pool: takes the numbers that are wanted in place of an answer.
     """
     return [
         Order(
@@ -128,6 +130,7 @@ def orders(
             choice=choice,
             protocol=protocol,
             constraint=constraint,
+            pool=pool,
             echo=one.echo,
             adapters=mounts,
         )

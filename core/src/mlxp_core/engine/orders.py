@@ -19,15 +19,26 @@ if TYPE_CHECKING:
     from mlxp_core.reading.reader import Reader
 
 
+class Survey(Struct, frozen=True):
+    """What is told of the distribution after a prompt; see ``ForecastRequest``.
+
+    The numbers are the counts of the bins, then the ids of the likeliest tokens, then their log-probabilities.
+    """
+
+    bins: int
+    lowest: float
+    likeliest: int
+
+
 class Pool(Struct, frozen=True):
     """What makes an order one for a vector: its prompt is read, and nothing is drawn.
 
     Attributes:
-        pooling: how the hidden states become the vector.
-        keep: takes the vector, whose length is 1, on the engine thread and before the order's last event.
+        pooling: how the hidden states become a vector, or what is told of the distribution after them.
+        keep: takes the numbers, of a vector with length 1, on the engine thread and before the order's last event.
     """
 
-    pooling: Pooling
+    pooling: Pooling | Survey
     keep: Callable[[tuple[float, ...]], object]
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mlxp_core.engine.features import Features
 from mlxp_core.engine.past import Past, empty_row
-from mlxp_core.engine.pooling import HalfPooled
+from mlxp_core.engine.pooling import half_of
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import Prefill, Recall
@@ -20,7 +20,7 @@ class HalfRead:
     Attributes:
         sequence: whose it is.
         cache: its one row.
-        pooled: what will be its vector; ``None`` = an answer is wanted.
+        pooled: what will be its numbers; ``None`` = an answer is wanted.
         newest: what the newest chunk is known by: its last hidden state ``[1, 1, hidden]``, or the sum so far.
     """
 
@@ -28,7 +28,7 @@ class HalfRead:
         """Begin with nothing read."""
         self.sequence = sequence
         self.cache = cache
-        self.pooled = None if sequence.order.pool is None else HalfPooled(sequence.order.pool)
+        self.pooled = None if sequence.order.pool is None else half_of(sequence.order.pool)
         self.newest: mx.array | None = None
 
     def take(self, hidden: mx.array) -> mx.array:

@@ -181,7 +181,7 @@ class BatchRunner:
             masks = {} if step.mask is None else {sequence.key: step.mask}
             self._first_draw(sequence, network, half.cache, logits, masks)
         else:
-            self._unread.append(half.pooled.finish(sequence))
+            self._unread.append(half.pooled.finish(sequence, network))
         if step.last:
             self._prompts.forget(sequence)
             self._clear_due = True

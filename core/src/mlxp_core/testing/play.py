@@ -6,9 +6,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mlxp_core.engine import Order
+from mlxp_core.engine import Order, Survey
 from mlxp_core.errors import MlxpError
-from mlxp_core.testing.vectors import sketch_vector
+from mlxp_core.testing.vectors import sketch_survey, sketch_vector
 from mlxp_core.types import (
     CallBroken,
     CallDone,
@@ -114,9 +114,15 @@ class Play:
 
     def _run_out(self) -> list[Event]:
         """End at the end of the script."""
-        if self.order.pool is not None:
-            self.order.pool.keep(sketch_vector(self.order.prompt.tokens))
-        return self._end_early("length" if self.order.pool is None else "stop")
+        pool, tokens = self.order.pool, self.order.prompt.tokens
+        if pool is None:
+            return self._end_early("length")
+        match pool.pooling:
+            case Survey() as survey:
+                pool.keep(sketch_survey(tokens, survey))
+            case _:
+                pool.keep(sketch_vector(tokens))
+        return self._end_early("stop")
 
     def _end_early(self, cut: MlxpError | Reason) -> list[Event]:
         match cut:

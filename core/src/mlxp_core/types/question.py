@@ -9,9 +9,10 @@ from typing import Generic, Literal, TypeVar
 from msgspec import Struct, field
 
 from mlxp_core.types.content import Message
+from mlxp_core.types.events import TokenScore
 from mlxp_core.types.model import AdapterInfo, StoredAdapter
 from mlxp_core.types.records import ModelState
-from mlxp_core.types.request import ToolChoice, ToolSpec
+from mlxp_core.types.request import PromptSource, ToolChoice, ToolSpec
 
 
 class Counted(Struct, frozen=True, kw_only=True):
@@ -65,6 +66,23 @@ class Embedded(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
+class Forecast(Struct, frozen=True, kw_only=True):
+    """How likely a model finds each token after a prompt, before anything is drawn.
+
+    Attributes:
+        tokens: of the prompt.
+        lowest: where the bins begin, in natural logarithms of probabilities; they end at 0.
+        counts: how many tokens of the vocabulary are in each bin; what is below ``lowest`` is in the first.
+        likeliest: the likeliest tokens, likeliest first.
+    """
+
+    model: str
+    tokens: int
+    lowest: float
+    counts: tuple[int, ...]
+    likeliest: tuple[TokenScore, ...]
+
+
 class Mounted(Struct, frozen=True, kw_only=True):
     """The adapter that requests may name from now on."""
 
@@ -91,7 +109,16 @@ class Shelved(Struct, frozen=True, kw_only=True):
 
 
 Answer = (
-    Counted | Tokenized | Detokenized | Rendered | Embedded | Mounted | Unmounted | AdaptersFound | Shelved
+    Counted
+    | Tokenized
+    | Detokenized
+    | Rendered
+    | Embedded
+    | Forecast
+    | Mounted
+    | Unmounted
+    | AdaptersFound
+    | Shelved
 )
 """Whatever a question may be answered with."""
 
@@ -153,6 +180,23 @@ class EmbedRequest(Question[Embedded], frozen=True, kw_only=True):
 
     inputs: tuple[str | tuple[int, ...], ...]
     dimensions: int | None = None
+
+
+class ForecastRequest(Question[Forecast], frozen=True, kw_only=True):
+    """Ask how likely each token is after a prompt, which is read as ``GenerateRequest`` would have it read.
+
+    Attributes:
+        bins: how many, at least 1.
+        lowest: where they begin, below 0.
+        likeliest: how many of the likeliest tokens to name.
+    """
+
+    prompt: PromptSource
+    thinking: bool | None = None
+    adapters: tuple[str, ...] | None = None
+    bins: int
+    lowest: float
+    likeliest: int = 0
 
 
 class MountRequest(Question[Mounted], frozen=True, kw_only=True):
