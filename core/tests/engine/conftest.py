@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from mlxp_core.engine import Order
+from mlxp_core.engine.faults import contained
 from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Rest, Unload
+from mlxp_core.errors import MlxpError
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
 from mlxp_core.types import GenerateRequest, Sampling
@@ -81,6 +83,7 @@ class PaperRunner:
         self.drawn = Counter()
         self.unread = []
         self.log = []
+        self.failures = []  # of this step
         self.faults = []  # raised by the steps to come, None for none
         self.closed = False
 
@@ -93,7 +96,8 @@ class PaperRunner:
             raise fault
         draws = self.carry_out(step)
         assert len(self.held) <= self.batch_limit
-        return Outcome(draws=tuple(draws), cache_bytes=len(self.held) + len(self.prefixes))
+        failures, self.failures = tuple(self.failures), []
+        return Outcome(draws=tuple(draws), failures=failures, cache_bytes=len(self.held) + len(self.prefixes))
 
     @property
     def held(self):
@@ -103,7 +107,7 @@ class PaperRunner:
     def held_sequences(self):
         return [sequence for key, sequence in self.sequences.items() if key in self.held]
 
-    def carry_out(self, step):
+    def carry_out(self, step):  # noqa: C901  # one case a step
         match step:
             case Load(model):
                 self.loaded.append(model)
@@ -118,29 +122,42 @@ class PaperRunner:
                     del self.read[sequence.key]
                     if siblings:
                         self.prefixes[sequence.request_id] = siblings
-                    self.first_draw(sequence, step.mask)
+                    self.first_draw(sequence, step.masks)
             case Fork(rows, masks):
                 for sequence in rows:
                     assert sequence in self.prefixes[sequence.request_id]
-                    self.first_draw(sequence, masks.get(sequence.key))
+                    self.first_draw(sequence, masks)
             case Decode(rows, wait, masks):
                 ahead, self.unread = self.unread, []
                 self.conform(rows)
                 assert rows
                 assert not (wait and ahead), "drawn ahead of a mask"
-                self.unread.append([self.draw(sequence, masks.get(sequence.key)) for sequence in rows])
+                self.unread.append([])
+                for sequence in rows:
+                    self.attempt(sequence, masks)
                 return self.take(ahead) + (self.read_all() if wait else [])
             case Read():
                 return self.read_all()
         return []
 
-    def first_draw(self, sequence, mask):
-        self.ready[sequence.key] = sequence
-        self.unread.append([self.draw(sequence, mask)])
+    def attempt(self, sequence, masks):
+        """Draw; a row that fails alone is no fault of the step."""
+        match contained(self.draw, sequence, masks):
+            case MlxpError() as fault:
+                self.failures.append((sequence, fault))
+            case drawn:
+                self.unread[-1].append(drawn)
 
-    def draw(self, sequence, mask):
+    def first_draw(self, sequence, masks):
+        drawn = self.draw(sequence, masks)
+        self.ready[sequence.key] = sequence
+        self.unread.append([drawn])
+
+    def draw(self, sequence, masks):
         assert not sequence.ended
-        assert (mask is not None) == sequence.constrained
+        assert (sequence.key in masks) == sequence.constrained
+        if sequence.key in masks:
+            masks[sequence.key]()
         token = self.answer(sequence)[self.drawn[sequence.key]]
         self.drawn[sequence.key] += 1
         assert self.drawn[sequence.key] <= sequence.max_tokens, "drawn in vain"

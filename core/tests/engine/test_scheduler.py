@@ -212,8 +212,7 @@ def test_a_constrained_row_is_masked_by_all_tokens_before(house, orders):
     here.turn(here.submit(orders("free", max_tokens=30)))
     here.run_dry(here.submit(asked))
     assert rule.taken == [2000, 2001, 2002]
-    masks = [s.mask for s in here.steps if isinstance(s, Prefill) and s.mask is not None]
-    masks += [mask for s in here.steps if isinstance(s, Decode) for mask in s.masks.values()]
+    masks = [mask() for s in here.steps if isinstance(s, Prefill | Decode) for mask in s.masks.values()]
     assert masks == [bytes([n]) for n in range(4)]
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.faults import contained
+from mlxp_core.engine.hold import Mask
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.steps import Draw, Failure
 from mlxp_core.errors import MlxpError
@@ -56,15 +57,22 @@ class Batch:
         """Return each sequence with its cache and its row there."""
         return [(sequence, self.cache, row) for row, sequence in enumerate(self.rows)]
 
-    def draw(self, logits: mx.array, masks: Mapping[int, bytes]) -> "Unread":
-        """Draw from ``[rows, vocabulary]`` and set the device to work; ``masks`` go by sequence key."""
-        by_row = {row: masks[sequence.key] for row, sequence in enumerate(self.rows) if sequence.key in masks}
+    def draw(self, logits: mx.array, masks: Mapping[int, Mask]) -> "Unread":
+        """Draw from ``[rows, vocabulary]`` and set the device to work; ``masks`` go by sequence key.
+
+        The device works on the logits while a mask is waited for.
+        """
+        if masks:
+            mx.async_eval(logits)
+        by_row = {
+            row: masks[sequence.key]() for row, sequence in enumerate(self.rows) if sequence.key in masks
+        }
         drawn = self.sampler.draw(logits, by_row)
         mx.async_eval(*drawn.arrays)
         self.tokens = drawn.tokens
         return Unread(tuple(self.rows), drawn)
 
-    def step(self, masks: Mapping[int, bytes]) -> tuple[list["Unread"], list[Failure]]:
+    def step(self, masks: Mapping[int, Mask]) -> tuple[list["Unread"], list[Failure]]:
         """Run one token per row through the network and draw the next.
 
         Returns:
@@ -82,15 +90,14 @@ class Batch:
                 return self._draw_apart(logits, masks)
 
     def _draw_apart(
-        self, logits: mx.array, masks: Mapping[int, bytes]
+        self, logits: mx.array, masks: Mapping[int, Mask]
     ) -> tuple[list["Unread"], list[Failure]]:
         """Draw row by row, which draws the same, so that nobody fails for a neighbour's stage or mask."""
         drawn: dict[int, Unread] = {}
         failures: list[Failure] = []
         samplers = self.sampler.split()
         for row, sequence in enumerate(self.rows):
-            own = {0: masks[sequence.key]} if sequence.key in masks else {}
-            match contained(samplers[row].draw, logits[row : row + 1], own):
+            match contained(_draw_alone, samplers[row], logits[row : row + 1], masks.get(sequence.key)):
                 case Drawn() as alone:
                     drawn[row] = Unread((sequence,), alone)
                 case MlxpError() as fault:
@@ -123,6 +130,10 @@ class Batch:
         self.cache.keep(rows)
         self.sampler.keep(rows)
         self.tokens = self.tokens[mx.array(list(rows))]
+
+
+def _draw_alone(sampler: Sampler, logits: mx.array, mask: Mask | None) -> Drawn:
+    return sampler.draw(logits, {} if mask is None else {0: mask()})
 
 
 class Unread(Struct, frozen=True):

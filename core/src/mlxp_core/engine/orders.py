@@ -42,6 +42,24 @@ class Pool(Struct, frozen=True):
     keep: Callable[[tuple[float, ...]], object]
 
 
+class Thought(Struct, frozen=True, kw_only=True):
+    """How thinking begins and ends, in tokens, where that is to be steered.
+
+    Attributes:
+        budget: how many tokens the thinking that begins the answer may have, markers included; ``None`` = any number.
+        closing: the tokens that end thinking.
+        opening: the token that begins it, where the model may do so itself.
+        gap: tokens of newlines, which are layout behind thinking.
+        endless: bitmask of all tokens that do not end the answer.
+    """
+
+    budget: int | None = None
+    closing: tuple[int, ...] = ()
+    opening: int | None = None
+    gap: tuple[int, ...] = ()
+    endless: bytes = b""
+
+
 class Order(Struct, frozen=True, kw_only=True):
     """One choice of one request, ready to run.
 
@@ -54,6 +72,7 @@ class Order(Struct, frozen=True, kw_only=True):
         choice: number among the request's choices; choice ``i`` draws with ``seed + i``.
         protocol: name of the protocol that asked, for the record.
         constraint: holds the answer to a shape; this choice's own.
+        thought: what is to be known of thinking; ``None`` = nothing, there is neither a shape nor a budget.
         pool: where a vector is wanted in place of an answer; the last event is then ``Finished("stop")``.
         echo: text of the prompt, where it is to be told.
         adapters: keys of the mounts that it takes, which stay until it has ended. No two mounts ever have one key, so
@@ -68,6 +87,7 @@ class Order(Struct, frozen=True, kw_only=True):
     choice: int = 0
     protocol: str = ""
     constraint: Constraint | None = None
+    thought: Thought | None = None
     pool: Pool | None = None
     echo: str = ""
     adapters: tuple[str, ...] = ()

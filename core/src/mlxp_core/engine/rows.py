@@ -7,7 +7,7 @@
    have several prompts: their choices stand in line prompt by prompt, so one prefix at a time is kept for it.
 4. Draws are counted when they are dispatched (``Sequence.unread``), so no row is asked for more than ``max_tokens``.
 5. A batch with a constrained row is drawn and read in the same step, as the next mask follows from the token. What
-   was drawn ahead is read first.
+   was drawn ahead is read first. Masks are begun with the decision, and waited for when there are logits.
 6. Before the first chunk of a prompt the prompt cache is asked for it, so that only the rest need be read. That is
    nobody's turn: the chunk follows at once.
 """
@@ -15,12 +15,12 @@
 from collections import deque
 from collections.abc import Iterable
 
-from mlxp_core.engine.faults import contained
+from mlxp_core.engine.hold import Mask
+from mlxp_core.engine.masking import MaskThreads
 from mlxp_core.engine.outbox import Outbox
 from mlxp_core.engine.room import Room
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.steps import Decode, Fork, Outcome, Prefill, Read, Recall, Rest, Step
-from mlxp_core.errors import MlxpError
 from mlxp_core.types import EngineSettings
 
 
@@ -47,6 +47,7 @@ class Rows:
         self._out = out
         self._room = room
         self._line = line
+        self._threads = MaskThreads()
         self._prefixes: dict[str, set[int]] = {}  # request id -> keys of the siblings that will fork
         self._decoded = False  # the last step that computed was a decode step
 
@@ -66,15 +67,13 @@ class Rows:
             if self._settings.prompt_cache_bytes != 0 and not self.prefilling[0].recalled:
                 return Recall(self.prefilling[0], self._room.spare(self.holders), wait=not self.running)
             self._decoded = False
-            step = self._next_chunk()
-            if step is not None:
-                return step
+            return self._next_chunk()
         draw = self._next_draw()
         self._decoded = not isinstance(draw, Read)  # a reading makes no row move, so it is nobody's turn
         return draw
 
-    def _next_chunk(self) -> Step | None:
-        """Go on with the prompt that is being read; ``None`` if a row failed instead."""
+    def _next_chunk(self) -> Step:
+        """Go on with the prompt that is being read."""
         first = self.prefilling[0]
         forks = self._prefixes.get(first.request_id, set())
         if first.key in forks:
@@ -83,42 +82,31 @@ class Rows:
         size = first.next_chunk(self._settings.prefill_chunk)
         if size < left:
             return Prefill(first, first.read, size, last=False)
-        masks = self._masks((first,))
-        if first.ended:
-            return None
         others = (s for s in (*self.prefilling, *self._line) if s is not first)
         siblings = tuple(s for s in others if s.forks_from(first))
-        return Prefill(first, first.read, size, last=True, siblings=siblings, mask=masks.get(first.key))
+        return Prefill(first, first.read, size, last=True, siblings=siblings, masks=self._masks((first,)))
 
-    def _next_fork(self, forks: set[int]) -> Step | None:
+    def _next_fork(self, forks: set[int]) -> Step:
         rows = tuple(s for s in self.prefilling if s.key in forks)
-        masks = self._masks(rows)
-        rows = tuple(s for s in rows if not s.ended)
-        return Fork(rows, masks, self._room.spare(self.holders)) if rows else None
+        return Fork(rows, self._masks(rows), self._room.spare(self.holders))
 
     def _next_draw(self) -> Step:
         unread = any(sequence.unread for sequence in self.running)
         wait = any(sequence.constrained for sequence in self.running)
         if wait and unread:
             return Read()
-        masks = self._masks(tuple(self.running)) if wait else {}
         rows = tuple(sequence for sequence in self.running if sequence.wants_more)
+        masks = self._masks(rows) if wait else {}
         for sequence in rows:
             sequence.unread += 1
         if rows:
             return Decode(rows, wait, masks)
         return Read() if unread else Rest()
 
-    def _masks(self, rows: tuple[Sequence, ...]) -> dict[int, bytes]:
-        """Return what the constrained rows allow; a constraint that fails ends its row."""
-        masks: dict[int, bytes] = {}
-        for sequence in rows:
-            match contained(sequence.mask):
-                case bytes(mask):
-                    masks[sequence.key] = mask
-                case MlxpError() as fault:
-                    self._out.fail((sequence,), fault)
-        return masks
+    def _masks(self, rows: tuple[Sequence, ...]) -> dict[int, Mask]:
+        """Begin to compute what the rows allow that do not allow everything."""
+        masks = {sequence.key: sequence.hold.mask() for sequence in rows}
+        return {key: self._threads.begin(mask) for key, mask in masks.items() if mask is not None}
 
     # ── Results ─────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -41,6 +41,7 @@ from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.batch import Batch, Unread
 from mlxp_core.engine.faults import contained
 from mlxp_core.engine.features import Features
+from mlxp_core.engine.hold import Mask
 from mlxp_core.engine.past import Past
 from mlxp_core.engine.pooling import UnreadVector
 from mlxp_core.engine.prompts import Prompts
@@ -178,10 +179,9 @@ class BatchRunner:
         elif half.pooled is None:
             logits = network.model.logits(newest[:, 0])
             self._prompts.expect(step.siblings, half, logits)
-            masks = {} if step.mask is None else {sequence.key: step.mask}
-            self._first_draw(sequence, network, half.cache, logits, masks)
+            self._first_draw(sequence, network, half.cache, logits, step.masks)
         else:
-            self._unread.append(half.pooled.finish(sequence, network))
+            self._unread.append(half.pooled.finish(sequence))
         if step.last:
             self._prompts.forget(sequence)
             self._clear_due = True
@@ -196,7 +196,7 @@ class BatchRunner:
         self._measure()
         return failures
 
-    def _fork_one(self, sequence: Sequence, masks: Mapping[int, bytes]) -> None:
+    def _fork_one(self, sequence: Sequence, masks: Mapping[int, Mask]) -> None:
         cache, logits = self._prompts.fork(sequence)
         self._first_draw(sequence, self._shelf[sequence.order.model], cache, logits, masks)
 
@@ -206,7 +206,7 @@ class BatchRunner:
         network: Network,
         cache: BatchCache,
         logits: mx.array,
-        masks: Mapping[int, bytes],
+        masks: Mapping[int, Mask],
     ) -> None:
         """Draw a row's first token from ``[1, vocabulary]``, and make the row ready to join."""
         row = Batch.start(network, sequence, cache, self._stages)

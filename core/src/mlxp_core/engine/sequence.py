@@ -6,6 +6,7 @@ from itertools import zip_longest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mlxp_core.engine.hold import Hold
 from mlxp_core.engine.orders import Order
 from mlxp_core.errors import MlxpError
 from mlxp_core.types import (
@@ -48,6 +49,7 @@ class Sequence:
 
     Attributes:
         key: unique in this engine.
+        hold: what it may draw next.
         read: prompt tokens handed to the device so far, or taken from the prompt cache.
         cached: those that were taken from the prompt cache; ``reuse`` says why not more.
         recalled: the prompt cache has been asked.
@@ -63,6 +65,7 @@ class Sequence:
         """Wait in the queue since ``submitted_s``."""
         self.key = key
         self.order = order
+        self.hold = Hold(order)
         self.sampling: Sampling = replace(order.request.sampling, seed=_seed(order))
         self.max_tokens = order.request.max_tokens or 1
         self.read = 0
@@ -112,17 +115,13 @@ class Sequence:
 
     @property
     def constrained(self) -> bool:
-        """Say whether each draw needs a mask that follows from the token before it."""
-        return self.order.constraint is not None
+        """Say whether the next draw needs what has been drawn before to be read first."""
+        return self.hold.waits(self.unread)
 
     @property
     def wants_more(self) -> bool:
         """Say whether another draw may be dispatched: what is under way does not reach ``max_tokens`` yet."""
         return not self.ended and self.order.pool is None and self.produced + self.unread < self.max_tokens
-
-    def mask(self) -> bytes | None:
-        """Return the tokens allowed next, or ``None`` for all."""
-        return None if self.order.constraint is None else self.order.constraint.allowed()
 
     def begin(self, now_s: float) -> list[Event]:
         """Take a row."""
@@ -163,8 +162,7 @@ class Sequence:
                 return said + self._finish(reader.end.reason, reader.end.stop, now_s)
             if self.produced >= self.max_tokens:
                 return said + self._cut("length", now_s)
-            if self.order.constraint is not None:
-                self.order.constraint.advance(token)
+            self.hold.take(token)
         return said
 
     def cancel(self, now_s: float) -> list[Event]:

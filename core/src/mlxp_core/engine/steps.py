@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from mlxp_core.adapters import Fitted
+from mlxp_core.engine.hold import Mask
 from mlxp_core.engine.orders import Mount, Unmount
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.errors import MlxpError
@@ -56,7 +57,7 @@ class Prefill(Struct, frozen=True):
     Attributes:
         last: the prompt ends with this chunk.
         siblings: choices that will fork from the finished prompt; only with ``last``.
-        mask: tokens allowed for the first draw; only with ``last``.
+        masks: as in ``Fork``, for the first draw; only with ``last``.
     """
 
     sequence: Sequence
@@ -64,19 +65,19 @@ class Prefill(Struct, frozen=True):
     count: int
     last: bool
     siblings: tuple[Sequence, ...] = ()
-    mask: bytes | None = None
+    masks: Mapping[int, Mask] = field(default_factory=dict)
 
 
 class Fork(Struct, frozen=True):
     """Give each row a copy of the prompt that an earlier choice of its request has read, and draw its first token.
 
     Attributes:
-        masks: ``Sequence.key`` -> tokens allowed.
+        masks: ``Sequence.key`` -> waits for the tokens allowed.
         room: as in ``Load``.
     """
 
     rows: tuple[Sequence, ...]
-    masks: Mapping[int, bytes] = field(default_factory=dict)
+    masks: Mapping[int, Mask] = field(default_factory=dict)
     room: int | None = None
 
 
@@ -85,12 +86,12 @@ class Decode(Struct, frozen=True):
 
     Attributes:
         wait: read this step's tokens at once; what the next masks are depends on them.
-        masks: ``Sequence.key`` -> tokens allowed.
+        masks: ``Sequence.key`` -> waits for the tokens allowed.
     """
 
     rows: tuple[Sequence, ...]
     wait: bool = False
-    masks: Mapping[int, bytes] = field(default_factory=dict)
+    masks: Mapping[int, Mask] = field(default_factory=dict)
 
 
 class Read(Struct, frozen=True):

@@ -107,6 +107,11 @@ class Reader:
         return self._calls.warnings
 
     @property
+    def thinking(self) -> bool:
+        """Whether what comes next is thinking."""
+        return self._thinking
+
+    @property
     def thinking_tokens(self) -> int:
         """Tokens inside thinking so far, its markers included."""
         return self._ledger.thinking
