@@ -31,7 +31,7 @@ class Survey(Struct, frozen=True):
 
 
 class Pool(Struct, frozen=True):
-    """What makes an order one for a vector: its prompt is read, and nothing is drawn.
+    """What makes an order one for numbers: its prompt is read, and nothing is drawn.
 
     Attributes:
         pooling: how the hidden states become a vector, or what is told of the distribution after them.
@@ -73,7 +73,7 @@ class Order(Struct, frozen=True, kw_only=True):
         protocol: name of the protocol that asked, for the record.
         constraint: holds the answer to a shape; this choice's own.
         thought: what is to be known of thinking; ``None`` = nothing, there is neither a shape nor a budget.
-        pool: where a vector is wanted in place of an answer; the last event is then ``Finished("stop")``.
+        pool: where numbers are wanted in place of an answer; the last event is then ``Finished("stop")``.
         echo: text of the prompt, where it is to be told.
         adapters: keys of the mounts that it takes, which stay until it has ended. No two mounts ever have one key, so
             this is also what a cache of prompts must keep apart.

@@ -181,7 +181,7 @@ class BatchRunner:
             self._prompts.expect(step.siblings, half, logits)
             self._first_draw(sequence, network, half.cache, logits, step.masks)
         else:
-            self._unread.append(half.pooled.finish(sequence))
+            self._unread.append(half.pooled.finish(sequence, network))
         if step.last:
             self._prompts.forget(sequence)
             self._clear_due = True
