@@ -34,6 +34,7 @@ NO_FLAG = frozenset({("generation", "model"), ("models", "serve")})
 """Settings that the command line takes in another way."""
 
 FLAGS: Mapping[tuple[str, str], str] = {
+    ("engine", "on_death"): "on-engine-death",
     ("generation", "adapters"): "default-adapter",
     ("adapters", "mount"): "adapter",
     ("adapters", "roots"): "adapter-root",

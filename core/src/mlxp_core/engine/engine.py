@@ -4,17 +4,21 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from threading import Thread
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from threading import Lock
 
+from msgspec.structs import replace
+
+from mlxp_core.adapters import Fitted
 from mlxp_core.contracts import SamplerStage
-from mlxp_core.engine.faults import bare, described
-from mlxp_core.engine.loop import run
+from mlxp_core.engine.fate import Fate
+from mlxp_core.engine.life import Halted, Life, MakeRunner
 from mlxp_core.engine.mailbox import Mailbox, Post
 from mlxp_core.engine.orders import Cancel, Close, LoadPlan, Mount, Order, Shelve, Submit, Unmount
 from mlxp_core.engine.residents import ShelfRules
 from mlxp_core.engine.scheduler import Scheduler
-from mlxp_core.engine.stats import StatsBoard
+from mlxp_core.engine.stats import Books, StatsBoard
 from mlxp_core.engine.steps import Runner
 from mlxp_core.errors import MlxpError, SetupError, Unavailable, UnknownModel
 from mlxp_core.memory import Admission
@@ -25,13 +29,12 @@ _log = logging.getLogger(__name__)
 _STUCK_S = 30.0  # how long beyond its grace a stopping thread may take before we leave it behind
 _LONGEST_RETRY_S = 60
 
-Halted = Callable[[], bool]
-MakeRunner = Callable[[Halted], Runner]
-"""Makes the runner, on the engine thread; what it is given says whether a long load should give up."""
-
 
 class Engine:
-    """Runs all orders on one daemon thread of its own. Its methods may be called from any thread."""
+    """Runs all orders on one daemon thread of its own.
+
+    Whatever changes what is mounted belongs to the event-loop thread; other methods may be called from any.
+    """
 
     def __init__(
         self,
@@ -65,9 +68,13 @@ class Engine:
         self._on_record = on_record
         self._clock = clock
         self._make_runner = make_runner or (lambda halted: _device_runner(plans, settings, stages, halted))
+        self._books = Books()
+        self._fate = Fate(settings.on_death, clock)
+        self._mounted: dict[str, Mount] = {}  # by key
         self._board = StatsBoard()
-        self._mail: Mailbox | None = None
-        self._thread: Thread | None = None
+        self._life: Life | None = None
+        self._stopped = False
+        self._change = Lock()  # of lives
 
     def start(self, post: Post, mounts: Sequence[Mount] = ()) -> None:
         """Start the thread and begin to load; returns at once.
@@ -79,14 +86,9 @@ class Engine:
         Raises:
             SetupError: it was started before.
         """
-        if self._thread is not None:
+        if self._life is not None:
             raise SetupError("an engine can be started only once; make a new one")
-        places = self._settings.batch + self._settings.queue
-        mail = self._mail = Mailbox(post, places=places, on_record=self._on_record)
-        for mount in mounts:
-            mail.ask(mount)
-        self._thread = Thread(target=self._live, args=(mail,), name="mlxp-engine", daemon=True)
-        self._thread.start()
+        self._begin(post, [self._noted(mount) for mount in mounts])
 
     def wait_ready(self, timeout_s: float | None = None) -> bool:
         """Block until every model is loaded; false if that takes longer than ``timeout_s``.
@@ -119,10 +121,11 @@ class Engine:
         """
         if self._mail is None:
             raise Unavailable("the engine has not been started")
-        self._mail.ask(message)
+        self._mail.ask(self._noted(message))
 
     def unmount(self, message: Unmount) -> None:
         """Let go of an adapter once no choice takes it; orders handed in from now on must not name it."""
+        self._mounted.pop(message.key, None)
         if self._mail is not None:
             self._mail.tell(message)
 
@@ -150,11 +153,13 @@ class Engine:
 
         Blocks; call it off the event loop, which the last events need. May be called again, with less patience.
         """
-        if self._mail is None or self._thread is None:
+        with self._change:
+            self._stopped = True
+            life = self._life
+        if life is None:
             return
-        self._mail.close(Close(self._clock() + grace_s))
-        self._thread.join(grace_s + _STUCK_S)
-        if self._thread.is_alive():
+        life.mail.close(Close(self._clock() + grace_s))
+        if not life.join(grace_s + _STUCK_S):
             _log.error("the engine thread did not end within %.0f s after its grace; left behind", _STUCK_S)
 
     def stats(self) -> EngineStats:
@@ -165,32 +170,61 @@ class Engine:
         if model not in self._models:
             raise UnknownModel(f"no model {model!r}; on offer: {', '.join(self._models)}", param="model")
 
-    def _live(self, mail: Mailbox) -> None:
-        """Be the engine thread."""
-        scheduler = Scheduler(self._models, self._settings, self._clock, self._admission, shelf=self._shelf)
-        try:
-            with _limits(self._admission), closing(self._make_runner(lambda: mail.closed)) as runner:
-                run(mail, scheduler, runner, self._board)
-        except BaseException as error:  # noqa: BLE001  # the thread's last words: everybody gets an answer
-            self._end(mail, scheduler, error)
-        else:
-            self._end(mail, scheduler, None)
+    @property
+    def _mail(self) -> Mailbox | None:
+        return None if self._life is None else self._life.mail
 
-    def _end(self, mail: Mailbox, scheduler: Scheduler, error: BaseException | None) -> None:
-        """Answer everybody who is left, and say what happened."""
-        halted = mail.closed and (error is None or isinstance(error, Unavailable))  # as ``stop`` wanted it
-        unread = mail.shut()
-        if halted:
-            state, fault = "stopping", None
-            why = Unavailable("the engine has stopped; send the request to another server, or again later")
-        else:
-            _log.critical("the engine is lost", exc_info=error)
-            state, fault = "lost", described(error) if error else None
-            why = Unavailable(f"the engine is lost ({fault}); the server must be restarted")
-        deliveries = scheduler.abandon(why, unread)
-        last_word = bare(error) if isinstance(error, MlxpError) else why
-        self._board.finish(scheduler.snapshot(state, fault), last_word)
-        mail.deliver(deliveries)
+    def _noted(self, mount: Mount) -> Mount:
+        """Return the same message; what comes of it is remembered, as another life mounts it again."""
+
+        def reply(outcome: Fitted | MlxpError) -> None:
+            if isinstance(outcome, Fitted):
+                self._mounted[mount.key] = mount
+            mount.reply(outcome)
+
+        return replace(mount, reply=reply)
+
+    def _begin(self, post: Post, mounts: Sequence[Mount], shelf: ShelfRules | None = None) -> None:
+        """Begin a life, after the one there was."""
+        mail = Mailbox(post, places=self._settings.batch + self._settings.queue, on_record=self._on_record)
+        for mount in mounts:
+            mail.ask(mount)
+        scheduler = Scheduler(
+            self._models,
+            self._settings,
+            self._clock,
+            self._admission,
+            shelf=shelf or self._shelf,
+            books=self._books,
+        )
+        self._board.publish(scheduler.snapshot())
+        self._life = Life(
+            mail,
+            self._board,
+            scheduler,
+            make_runner=self._make_runner,
+            limits=partial(_limits, self._admission),
+            decide=lambda served: self._fate.decide(served=served),
+            again=partial(self._follow, post),
+            before=self._life,
+        )
+        self._life.begin()
+
+    def _follow(self, post: Post) -> None:
+        with suppress(RuntimeError):  # the event loop is gone, and with it everybody
+            post(lambda: self._begin_again(post))
+
+    def _begin_again(self, post: Post) -> None:
+        """Begin another life with the adapters and pins that the last one had; on the event-loop thread."""
+        with self._change:
+            if self._stopped:
+                return
+            pinned = frozenset(model for model, state in self.stats().models.items() if state.pinned)
+            self._books.go_on()
+            self._board = StatsBoard()
+            mounts = [replace(mount, reply=lambda _: None, vital=True) for mount in self._mounted.values()]
+            _log.warning("the engine begins again; restarts so far: %d", self._books.totals.restarts)
+            self._begin(post, mounts, replace(self._shelf, pinned=pinned))
 
     def _retry_after_s(self, load: int) -> int:
         """Estimate when a place is free: the rounds before a new choice's, at the pace of the last ones."""

@@ -25,7 +25,7 @@ from mlxp_core.engine.residents import Residents, ShelfRules
 from mlxp_core.engine.room import Room
 from mlxp_core.engine.rows import Rows
 from mlxp_core.engine.sequence import Recalled, Sequence
-from mlxp_core.engine.stats import Counts, Totals
+from mlxp_core.engine.stats import Books
 from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Recall, Rest, Step
 from mlxp_core.errors import EngineFault, MlxpError, Unavailable
 from mlxp_core.memory import Admission
@@ -43,6 +43,7 @@ class Scheduler:
         admission: Admission | None = None,
         *,
         shelf: ShelfRules = ShelfRules(),  # noqa: B008  # frozen
+        books: Books | None = None,
     ) -> None:
         """Begin with nothing loaded.
 
@@ -52,6 +53,7 @@ class Scheduler:
             clock: seconds that only grow.
             admission: counts the memory; ``None`` = nobody does.
             shelf: which models stay, and how long the others do.
+            books: where it is counted what ends; ``None`` = in new ones.
         """
         self._settings = settings
         self._clock = clock
@@ -62,8 +64,7 @@ class Scheduler:
         self._room.note(*self._errands.present)
         self._keys = count()
         self._deadline_s: float | None = None
-        self._totals = Totals()
-        self._counts = Counts()
+        self._books = books or Books()
         self._out = Outbox(clock, record=self._ended)
         self._rows = Rows(settings, self._out, self._room, self._line)
 
@@ -165,11 +166,11 @@ class Scheduler:
         """
         self._errands.settle(step, outcome)
         self._room.note(*self._errands.present)
-        self._totals.steps += 1
+        self._books.totals.steps += 1
         self._out.ended = False
         match outcome:
             case Outcome():
-                self._totals.take(step, outcome)
+                self._books.totals.take(step, outcome)
                 self._feed(outcome.draws)
                 for sequence, fault in outcome.failures:
                     self._out.fail((sequence,), fault)
@@ -201,8 +202,7 @@ class Scheduler:
                 self._out.fail(self._rows.running, fault, spoilt=True)
 
     def _ended(self, record: RequestRecord) -> None:
-        self._totals.add(record)
-        self._counts.add(record)
+        self._books.add(record)
         self._errands.use(record.model)
 
     def _forget_ended(self) -> None:
@@ -232,8 +232,8 @@ class Scheduler:
             running=len(self._rows.running),
             budget_bytes=self._room.total,
             reserved_bytes=self._room.reserved(self._rows.holders),
-            models=self._errands.states(self._house, self._counts),
-            **self._totals.told(),
+            models=self._errands.states(self._house, self._books.counts),
+            **self._books.totals.told(),
         )
 
     def _state(self) -> str:

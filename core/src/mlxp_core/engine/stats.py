@@ -49,6 +49,7 @@ class Totals:
 
     def __init__(self) -> None:
         """Start at zero."""
+        self.restarts = 0
         self.steps = 0
         self.host_s = 0.0
         self.cache_bytes = 0
@@ -80,6 +81,12 @@ class Totals:
             case Unload(model):
                 self.kv = {name: kept for name, kept in self.kv.items() if name != model}
 
+    def go_on(self) -> None:
+        """Count another life of the engine; what the runner told belonged to the last one."""
+        self.restarts += 1
+        self.cache_bytes = self.active_bytes = self.peak_bytes = 0
+        self.prompt_cache, self.kv = None, {}
+
     def add(self, record: RequestRecord) -> None:
         """Count a choice that ended, once and in one of three columns."""
         self.prompt_tokens += record.usage.prompt
@@ -106,6 +113,24 @@ class Totals:
         self.ttft_s = _smoothed(self.ttft_s, timing.queued_s + timing.prefill_s)
         if tokens > 1 and timing.decode_s > 0:
             self.tokens_per_s = _smoothed(self.tokens_per_s, (tokens - 1) / timing.decode_s)
+
+
+class Books:
+    """What is counted over all lives of an engine."""
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self.totals = Totals()
+        self.counts = Counts()
+
+    def add(self, record: RequestRecord) -> None:
+        """Count a choice that ended."""
+        self.totals.add(record)
+        self.counts.add(record)
+
+    def go_on(self) -> None:
+        """Count another life of the engine."""
+        self.totals.go_on()
 
 
 def _smoothed(so_far: float, new: float) -> float:

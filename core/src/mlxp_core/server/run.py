@@ -14,7 +14,7 @@ from litestar import Litestar
 from mlxp_core.desk import Desk
 from mlxp_core.errors import SetupError, Unavailable
 from mlxp_core.server.lifespan import settled
-from mlxp_core.types import EngineStats, ServerSettings
+from mlxp_core.types import EngineSettings, EngineStats, ServerSettings
 
 BACKLOG = 2048
 IDLE_CONNECTION_S = 60
@@ -53,7 +53,11 @@ def bind(settings: ServerSettings) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn with our way of stopping: running answers get a grace, then a proper last event; twice is at once."""
+    """uvicorn with our way of stopping: running answers get a grace, then a proper last event; twice is at once.
+
+    Attributes:
+        lost: the state of the engine that the server stopped for; ``None`` = it stopped for something else.
+    """
 
     def __init__(
         self,
@@ -69,7 +73,8 @@ class Server(uvicorn.Server):
             app: the application.
             desk: the same that is in it.
             settings: for the grace and the idle time.
-            loaded: told the engine's state when loading is over; if it is ``lost``, the server stops by itself.
+            loaded: told the engine's state when loading is over; if it is ``lost``, the server stops by itself. Once
+                it was ready, it stops for that only if the settings want it (``on_death``).
         """
         super().__init__(
             uvicorn.Config(
@@ -85,8 +90,9 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=round(settings.grace_s) + LAST_BYTES_S,
             )
         )
-        self.loaded_state: EngineStats | None = None
+        self.lost: EngineStats | None = None
         self._desk = desk
+        self._stays = desk.settings.section(EngineSettings).on_death == "stay"
         self._grace_s = settings.grace_s
         self._loaded = loaded
         self._watch: asyncio.Task[None] | None = None
@@ -112,11 +118,20 @@ class Server(uvicorn.Server):
             os._exit(128 + signal.Signals(sig))
         self.should_exit = True
 
+    async def on_tick(self, counter: int) -> bool:
+        """Do what is done several times a second; true = stop."""
+        if not self._stays and self.lost is None and not self.should_exit:
+            self._leave_if_lost(self._desk.stats())
+        return await super().on_tick(counter)
+
     async def _until_loaded(self) -> None:
-        self.loaded_state = await settled(self._desk)
-        self._loaded(self.loaded_state)
-        if self.loaded_state.state == "lost":
-            self.should_exit = True
+        stats = await settled(self._desk)
+        self._loaded(stats)
+        self._leave_if_lost(stats)
+
+    def _leave_if_lost(self, stats: EngineStats) -> None:
+        if stats.state == "lost":
+            self.lost, self.should_exit = stats, True
 
 
 def serve(
@@ -137,9 +152,9 @@ def serve(
         loaded: told the engine's state when loading is over.
 
     Raises:
-        Unavailable: the engine could not load its model.
+        Unavailable: the engine was lost: it could not load its model, or has died and is not to stay so.
     """
     server = Server(app, desk, settings, loaded=loaded)
     server.run(sockets=[sock])
-    if server.loaded_state is not None and server.loaded_state.state == "lost":
-        raise Unavailable(server.loaded_state.fault or "the engine stopped while loading")
+    if server.lost is not None:
+        raise Unavailable(server.lost.fault or "the engine has stopped by itself")

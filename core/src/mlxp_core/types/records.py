@@ -78,6 +78,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         waiting: choices in the queue.
         prefilling: rows whose prompt is being read.
         running: rows in the decode batch.
+        restarts: how often the engine was lost and began again; totals go on, what is measured begins anew.
         steps: engine turns so far.
         cache_bytes: bytes of the rows' caches.
         budget_bytes: what models may take; 0 = nobody counts.
@@ -100,6 +101,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     waiting: int = 0
     prefilling: int = 0
     running: int = 0
+    restarts: int = 0
     steps: int = 0
     cache_bytes: int = 0
     budget_bytes: int = 0

@@ -52,6 +52,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
         kv_quant: bits of keys and values: ``config`` = as the model's kv_config.json says, plain without one.
         kv_plain_ends: with bits for all layers, so many attention layers at either end are kept plain.
+        on_death: when the engine is lost: ``stay`` up and say so, ``restart`` it with weights loaded anew, or ``exit``.
     """
 
     batch: int = 8
@@ -64,6 +65,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     kv_quant: KVMode = "config"
     kv_plain_ends: int = 0
+    on_death: Literal["stay", "restart", "exit"] = "stay"
 
 
 class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -238,6 +238,7 @@ def test_stats_hold_what_the_engine_and_the_settings_say(ask):
         "state": "ready",
         "fault": None,
         "started_at": 1760000000500,
+        "restarts": 0,
     }
     assert told["batch"] == {"configured": 4, "batched": True, "active_rows": 3}
     assert told["queue"] == {"limit": 16, "waiting": 3, "prefilling": 1, "running": 2}

@@ -18,6 +18,7 @@ class Server(Struct, frozen=True, kw_only=True):
         model: id of the default model.
         state: ``loading``, ``ready``, ``stopping`` or ``lost`` (``fault`` says why).
         started_at: milliseconds since 1970.
+        restarts: how often the engine was lost and began again.
     """
 
     owner: str = "serve"
@@ -26,6 +27,7 @@ class Server(Struct, frozen=True, kw_only=True):
     state: str
     fault: str | None
     started_at: int
+    restarts: int
 
 
 class Batch(Struct, frozen=True):
@@ -153,6 +155,7 @@ def gather(services: Services) -> Stats:
             state=now.state,
             fault=now.fault,
             started_at=round(services.started_s * 1000),
+            restarts=now.restarts,
         ),
         batch=Batch(limits.batch, limits.batch > 1, now.prefilling + now.running),
         queue=Queue(limits.queue, now.waiting, now.prefilling, now.running),
