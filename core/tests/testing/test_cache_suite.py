@@ -64,8 +64,8 @@ class OneTooFar(SlidingCache):
 class Boastful(SlidingCache):
     """Broken: it says that it can always go back."""
 
-    def can_trim(self, length, count):
-        return count <= length
+    def can_trim(self, row, to, reached):
+        return True
 
 
 def laws(policy, window):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxp_core.kv import BatchPositions
-from mlxp_qwen35.conv import CausalConv
+from mlxp_qwen35.conv import CausalConv, latest, latest_of
 
 CHANNELS, KERNEL = 5, 4
 
@@ -22,10 +22,10 @@ def noise(rows, width, seed=1):
 
 def test_it_is_mlx_own_convolution_over_what_came_before():
     layer, x, before = made(), noise(2, 9), noise(2, KERNEL - 1, seed=2)
-    out, after = layer(x, before, BatchPositions([3, 3], [9, 9], 9))
+    out, seen = layer(x, before)
     total = mx.conv1d(mx.concatenate([before, x], axis=1), layer.weight, groups=CHANNELS)
     assert mx.allclose(out, total * mx.sigmoid(total), atol=1e-5)
-    assert mx.array_equal(after, x[:, -3:])
+    assert mx.array_equal(latest(seen, BatchPositions([3, 3], [9, 9], 9)), x[:, -3:])
 
 
 @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), min_size=2, max_size=2))
@@ -34,7 +34,7 @@ def test_ragged_passes_go_on_where_each_row_stands(passes):
     layer, rows = made(), 2
     passes = list(zip(*(([*row, 0, 0, 0])[:3] for row in passes), strict=True))
     x = noise(rows, 18)
-    whole, _ = layer(x, mx.zeros((rows, KERNEL - 1, CHANNELS)), BatchPositions([0, 0], [18, 18], 18))
+    whole, _ = layer(x, mx.zeros((rows, KERNEL - 1, CHANNELS)))
     before, starts = mx.zeros((rows, KERNEL - 1, CHANNELS)), [0, 0]
     for counts in passes:
         width = max(1, *counts)
@@ -43,7 +43,9 @@ def test_ragged_passes_go_on_where_each_row_stands(passes):
             for row, (start, count) in enumerate(zip(starts, counts, strict=True))
         ]
         kept = before
-        out, before = layer(mx.stack(given_now), before, BatchPositions(starts, counts, width))
+        out, seen = layer(mx.stack(given_now), before)
+        before = latest(seen, BatchPositions(starts, counts, width))
+        assert mx.array_equal(before, latest_of(seen, mx.array(counts), width))
         for row, (start, count) in enumerate(zip(starts, counts, strict=True)):
             assert mx.allclose(out[row, :count], whole[row, start : start + count], atol=1e-5)
             assert count or mx.array_equal(before[row], kept[row])
@@ -53,5 +55,5 @@ def test_ragged_passes_go_on_where_each_row_stands(passes):
 def test_sixteen_bits_stay_sixteen_bits():
     layer, x = made(), noise(1, 6).astype(mx.bfloat16)
     layer.weight = layer.weight.astype(mx.bfloat16)
-    out, after = layer(x, mx.zeros((1, KERNEL - 1, CHANNELS), dtype=mx.bfloat16), BatchPositions([0], [6], 6))
-    assert out.dtype == after.dtype == mx.bfloat16
+    out, seen = layer(x, mx.zeros((1, KERNEL - 1, CHANNELS), dtype=mx.bfloat16))
+    assert out.dtype == seen.dtype == mx.bfloat16

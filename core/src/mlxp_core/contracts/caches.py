@@ -36,6 +36,9 @@ class Positions(Protocol):
     valid: mx.array | None
     """``[rows, width]`` bool, true for real tokens; ``None`` when all are real."""
 
+    revocable: bool
+    """Whether rows may go back into this pass afterwards: layers of state then ``StateCache.remember`` it."""
+
     def __len__(self) -> int:
         """Return the number of rows."""
         ...
@@ -74,11 +77,15 @@ class LayerCache(Protocol):
         """Keep only these rows, in this order."""
         ...
 
-    def can_trim(self, length: int, count: int) -> bool:
-        """Say whether a row can go back by ``count`` from ``length``, by shortening its length alone.
+    def can_trim(self, row: int, to: int, reached: int) -> bool:
+        """Say whether a row can go back to its first ``to`` tokens, which are fewer than it has.
 
-        ``length`` is the furthest the row ever reached: whatever a ring wrote there, it has overwritten something.
+        ``reached`` is the furthest the row ever was: whatever a ring wrote there, it has overwritten something.
         """
+        ...
+
+    def trim(self, row: int, to: int) -> None:
+        """Go back as ``can_trim`` allowed; where shortening the row's length is all there is to do, do nothing."""
         ...
 
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
@@ -140,6 +147,18 @@ class StateCache(LayerCache, Protocol):
 
     state: tuple[mx.array, ...]
     """Each ``[rows, ...]``; zeros at first."""
+
+    def remember(self, at: Positions, after: Callable[[mx.array], tuple[mx.array, ...]]) -> None:
+        """Make it possible to go back into the pass whose ``state`` has just been set; until ``state`` is set anew.
+
+        A layer that does not call it cannot go back, and keeps its network from speculating.
+
+        Args:
+            at: the pass.
+            after: returns the state that the pass leaves of its first ``counts`` tokens, ``[rows]`` int32. It may
+                keep what the pass began from and what it read; most often it is never called.
+        """
+        ...
 
 
 class KVPolicy(Protocol):

@@ -272,7 +272,7 @@ def empty_row(network: Network) -> BatchCache:
 
 def can_return(cache: BatchCache, reached: int) -> bool:
     """Say whether a row that has come so far could go back to any of its tokens, whatever it holds now."""
-    return all(layer.can_trim(reached, reached) for layer in cache.layers)
+    return all(layer.can_trim(0, 0, reached) for layer in cache.layers)
 
 
 def thawed(empty: BatchCache, known: Held, length: int) -> BatchCache:

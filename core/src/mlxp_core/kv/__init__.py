@@ -7,6 +7,7 @@ from mlxp_core.kv.positions import BatchPositions
 from mlxp_core.kv.recurrent import RecurrentCache
 from mlxp_core.kv.scheme import policy_for
 from mlxp_core.kv.sliding import SlidingCache
+from mlxp_core.kv.survey import can_revoke
 
 __all__ = [
     "BatchCache",
@@ -17,6 +18,7 @@ __all__ = [
     "RecurrentCache",
     "RowSnapshot",
     "SlidingCache",
+    "can_revoke",
     "forward",
     "policy_for",
 ]

@@ -47,9 +47,12 @@ class BatchCache:
         """Return the bytes allocated now, all layers together."""
         return sum(layer.nbytes for layer in self.layers)
 
-    def begin(self, counts: Sequence[int], width: int) -> BatchPositions:
-        """Return the positions of a pass over ``width`` tokens per row, of which ``counts`` are real."""
-        return BatchPositions(self.lengths, counts, width)
+    def begin(self, counts: Sequence[int], width: int, *, revocable: bool = False) -> BatchPositions:
+        """Return the positions of a pass over ``width`` tokens per row, of which ``counts`` are real.
+
+        Rows can go back into a ``revocable`` pass until the next one, whatever their layers keep.
+        """
+        return BatchPositions(self.lengths, counts, width, revocable=revocable)
 
     def commit(self, at: Positions) -> None:
         """Lengthen the rows by what a pass that began at ``at`` has stored."""
@@ -83,10 +86,12 @@ class BatchCache:
         """
         if count == 0:
             return True
-        length, reached = self.lengths[row] - count, self._reached[row]
-        if length < 0 or not all(layer.can_trim(reached, reached - length) for layer in self.layers):
+        to, reached = self.lengths[row] - count, self._reached[row]
+        if to < 0 or not all(layer.can_trim(row, to, reached) for layer in self.layers):
             return False
-        self.lengths[row] = length
+        for layer in self.layers:
+            layer.trim(row, to)
+        self.lengths[row] = to
         return True
 
     def freeze(self, row: int, starts: Sequence[int] | None = None) -> RowSnapshot:
@@ -118,6 +123,7 @@ def forward(
     counts: Sequence[int] | None = None,
     embeddings: mx.array | None = None,
     images: tuple[tuple[ImageSpan, ...], ...] = (),
+    revocable: bool = False,
 ) -> mx.array:
     """Run one pass over every row and lengthen the rows.
 
@@ -128,12 +134,13 @@ def forward(
         counts: real tokens of each row; absent = all of them.
         embeddings: ``[rows, width, hidden]`` in place of looking up ``tokens``.
         images: all spans of each row, past and future ones too, in order; absent = no row has any.
+        revocable: whether rows may go back into the pass afterwards (``BatchCache.trim``).
 
     Returns:
         Hidden states ``[rows, width, hidden]``; rubbish where a row is padded.
     """
     width = tokens.shape[1]
-    at = cache.begin([width] * cache.rows if counts is None else counts, width)
+    at = cache.begin([width] * cache.rows if counts is None else counts, width, revocable=revocable)
     shown = images if any(images) else ()
     now, past = _spans_now(shown, at), _spans_before(shown, at)
     inputs = Inputs(tokens=tokens, at=at, embeddings=embeddings, images=now, past_images=past)

@@ -17,15 +17,19 @@ class BatchPositions:
         width: tokens per row in this pass, padding included.
         offset: ``starts`` on the device, ``[rows]`` int32.
         valid: ``[rows, width]`` bool, true for real tokens; ``None`` when all are real.
+        revocable: whether rows may go back into this pass afterwards.
     """
 
-    __slots__ = ("_made", "counts", "offset", "starts", "valid", "width")
+    __slots__ = ("_made", "counts", "offset", "revocable", "starts", "valid", "width")
 
-    def __init__(self, starts: Sequence[int], counts: Sequence[int], width: int) -> None:
+    def __init__(
+        self, starts: Sequence[int], counts: Sequence[int], width: int, *, revocable: bool = False
+    ) -> None:
         """Place ``width`` tokens after the ``starts`` of the rows, of which ``counts`` are real."""
         self.starts = tuple(starts)
         self.counts = tuple(counts)
         self.width = width
+        self.revocable = revocable
         if not self.starts or len(self.counts) != len(self.starts):
             raise ValueError(f"counts for {len(self.counts)} rows, but the batch has {len(self.starts)}")
         if width < 1 or not all(0 <= count <= width for count in self.counts):

@@ -126,9 +126,12 @@ class SlidingCache:
         """Keep only these rows, in this order."""
         self.held.keep(rows)
 
-    def can_trim(self, length: int, count: int) -> bool:
+    def can_trim(self, row: int, to: int, reached: int) -> bool:  # noqa: ARG002  # the contract's signature
         """Say yes while no key that the shorter row sees has been overwritten."""
-        return count <= length and (length <= self._capacity or count <= self._slack)
+        return reached <= self._capacity or reached - to <= self._slack
+
+    def trim(self, row: int, to: int) -> None:
+        """Do nothing: what lies beyond a row's length is never looked at."""
 
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
         """Return a copy of those of positions ``start .. length - 1`` that the row's ring holds, in order.

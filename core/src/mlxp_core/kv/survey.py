@@ -1,4 +1,4 @@
-"""What attention layers a network has, found out by asking it for caches and, where need be, for one pass.
+"""What layers a network has and what they can do, found out by asking it for caches and, where need be, for one pass.
 
 The pass is built and never computed: shapes are known without a number being known.
 """
@@ -90,3 +90,10 @@ def survey(model: LanguageModel, *, heads: bool) -> tuple[AttentionLayer, ...]:
     if heads:
         forward(model, cache, mx.zeros((1, 1), dtype=mx.int32))
     return tuple(witness.seen for witness in surveyor.witnesses)
+
+
+def can_revoke(model: LanguageModel) -> bool:
+    """Say whether rows of a network can go back into a pass that said they may; builds one pass."""
+    cache = BatchCache(model.make_caches(_Surveyor()))
+    forward(model, cache, mx.zeros((1, 2), dtype=mx.int32), revocable=True)
+    return cache.trim(0, 1)

@@ -264,7 +264,7 @@ class CacheSuite:
         assert under.cache.nbytes == one
 
     def test_state_is_zero_then_what_the_layer_set(self, policy: KVPolicy) -> None:
-        """Rows of state come, go, freeze and thaw as they are; only nothing can be taken back."""
+        """Rows of state come, go, freeze and thaw as they are; nothing can be taken back."""
         one, other = (policy.state(0, [(3, 2), (4,)], [mx.float32, mx.int32]) for _ in range(2))
         assert [part.shape for part in one.state] == [(1, 3, 2), (1, 4)]
         assert not any(part.any() for part in one.state)
@@ -277,5 +277,22 @@ class CacheSuite:
         assert not any(part.any() for part in one.state)
         assert mx.array_equal(other.thaw(snapshot).state[0], mx.full((1, 3, 2), 1.5))
         assert snapshot.nbytes == one.nbytes
-        assert one.can_trim(9, 0)
-        assert not one.can_trim(9, 1)
+        assert not one.can_trim(0, 8, 9)
+
+    def test_state_goes_back_into_a_pass_that_is_remembered(self, policy: KVPolicy) -> None:
+        """Each row to where it likes, and further back afterwards, until the state is set anew."""
+        layer = policy.state(0, [(2,)], [mx.float32])
+        layer.join(policy.state(0, [(2,)], [mx.float32]))
+        cache = BatchCache([layer], [4, 7])
+        at = cache.begin([3, 2], 3, revocable=True)
+        layer.state = (layer.state[0] + mx.array([[3.0], [2.0]]),)
+        layer.remember(at, lambda counts: (mx.zeros((2, 2)) + counts[:, None],))
+        cache.commit(at)
+        for row, count, expected in ((0, 2, [1, 2]), (1, 1, [1, 1]), (1, 1, [1, 0]), (0, 0, [1, 0])):
+            assert cache.trim(row, count)
+            assert layer.state[0][:, 0].tolist() == expected
+        assert cache.lengths == [5, 7]
+        assert not cache.trim(0, 2), "a row went back beyond the pass"
+        layer.state = (layer.state[0] + 1,)
+        assert not cache.trim(0, 1), "a row went back into a pass that was over"
+        assert layer.state[0][:, 0].tolist() == [2, 1]

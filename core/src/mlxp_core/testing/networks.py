@@ -52,11 +52,13 @@ class Session:
         self.network = network
         self.cache = BatchCache(network.make_caches(policy or PlainPolicy(mx.float32, slack=slack)))
 
-    def read(self, rows: Sequence[Sequence[int]]) -> list[mx.array]:
+    def read(self, rows: Sequence[Sequence[int]], *, revocable: bool = False) -> list[mx.array]:
         """Read new tokens of every row in one ragged pass; return the logits of each: ``[count, vocabulary]``."""
-        width = max(len(row) for row in rows)
+        width = max(1, *(len(row) for row in rows))
         tokens = mx.array([[*row, *[0] * (width - len(row))] for row in rows], dtype=mx.int32)
-        hidden = forward(self.network, self.cache, tokens, counts=[len(row) for row in rows])
+        hidden = forward(
+            self.network, self.cache, tokens, counts=[len(row) for row in rows], revocable=revocable
+        )
         logits = self.network.logits(hidden).astype(mx.float32)
         assert mx.isfinite(logits).all(), (
             "padding or a row without tokens made logits infinite or not a number"

@@ -16,19 +16,18 @@ class CausalConv(nn.Module):
         super().__init__()
         self.weight = mx.zeros((channels, kernel, 1))
 
-    def __call__(self, x: mx.array, before: mx.array, at: Positions) -> tuple[mx.array, mx.array]:
+    def __call__(self, x: mx.array, before: mx.array) -> tuple[mx.array, mx.array]:
         """Convolve a pass.
 
         Args:
             x: ``[rows, width, channels]``.
             before: ``[rows, kernel - 1, channels]``, the last tokens of each row so far; zeros where there are none.
-            at: which tokens are real.
 
         Returns:
-            ``[rows, width, channels]``, and the last real tokens of each row now, shaped as ``before``.
+            ``[rows, width, channels]``, and what it has seen, ``before`` with ``x``: see ``latest``.
         """
         seen = mx.concatenate([before, x], axis=1)
-        return _convolved(seen, self.weight), _latest(seen, before.shape[1], at)
+        return _convolved(seen, self.weight), seen
 
 
 def _convolved(seen: mx.array, weight: mx.array) -> mx.array:
@@ -47,12 +46,15 @@ def _weighed(parts: list[mx.array], weights: list[mx.array]) -> mx.array:
     return (total * mx.sigmoid(total)).astype(parts[0].dtype)
 
 
-def _latest(seen: mx.array, length: int, at: Positions) -> mx.array:
-    """Return the ``length`` tokens that end with each row's last real one."""
+def latest(seen: mx.array, at: Positions) -> mx.array:
+    """Return what the next pass begins from: the last tokens seen, up to each row's last real one."""
     if at.valid is None:
         return mx.contiguous(seen[:, at.width :])
+    counts = at.once("counts", lambda: mx.array(at.counts, dtype=mx.int32))
+    return latest_of(seen, counts, at.width)
 
-    def places() -> mx.array:
-        return (mx.array(at.counts, dtype=mx.int32)[:, None] + mx.arange(length))[..., None]
 
-    return mx.take_along_axis(seen, at.once(("latest", length), places), axis=1)
+def latest_of(seen: mx.array, counts: mx.array, width: int) -> mx.array:
+    """Return the same for a pass of ``width`` that ends with the first ``counts`` tokens of each row, ``[rows]``."""
+    places = counts[:, None] + mx.arange(seen.shape[1] - width)
+    return mx.take_along_axis(seen, places[..., None], axis=1)

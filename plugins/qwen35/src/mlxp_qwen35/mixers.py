@@ -9,7 +9,7 @@ from mlx import nn
 from mlxp_core.contracts import AttentionCache, KVPolicy, Positions, StateCache
 from mlxp_core.nn import merge_heads, split_heads
 from mlxp_qwen35.config import Qwen35Config
-from mlxp_qwen35.conv import CausalConv
+from mlxp_qwen35.conv import CausalConv, latest, latest_of
 from mlxp_qwen35.delta import gated_delta
 from mlxp_qwen35.norms import GatedNorm, Norm
 from mlxp_qwen35.positions import Turn
@@ -65,25 +65,25 @@ class DeltaNet(nn.Module):
         """Mix: ``[rows, width, hidden]`` to the same shape. Sets the state of the rows anew."""
         rows, width, _ = x.shape
         shape = self._shape
-        last, memory = cache.state
-        mixed, last = self.conv1d(self.in_proj_qkv(x), last, at)
+        before, memory = cache.state
+        mixed, seen = self.conv1d(self.in_proj_qkv(x), before)
         q, k, v = mx.split(
             mixed, [shape.key_heads * shape.key_dim, 2 * shape.key_heads * shape.key_dim], axis=-1
         )
         g, b = _gates(self.in_proj_a(x), self.in_proj_b(x), self.A_log, self.dt_bias)
-        if at.valid is not None:  # padding neither decays nor corrects
-            g, b = (mx.where(at.valid[..., None], part, 0) for part in (g, b))
-        answers, after = gated_delta(
+        read = (
             _unit(q.reshape(rows, width, shape.key_heads, shape.key_dim)) * shape.key_dim**-0.5,
             _unit(k.reshape(rows, width, shape.key_heads, shape.key_dim)),
             v.reshape(rows, width, shape.heads, shape.value_dim).astype(mx.float32),
             g,
             b,
-            memory,
         )
+        answers, after = gated_delta(*_real(read, at.valid), memory)
         if at.valid is not None and 0 in at.counts:  # a row that sits the pass out keeps every bit
             after = mx.where(at.valid[:, :1, None, None], after, memory)
-        cache.state = (last, after)
+        cache.state = (latest(seen, at), after)
+        if at.revocable:
+            cache.remember(at, lambda counts: _after(counts, seen, read, memory))
         z = self.in_proj_z(x).reshape(answers.shape)
         return self.out_proj(self.norm(answers, z).reshape(rows, width, -1))
 
@@ -92,6 +92,27 @@ class DeltaNet(nn.Module):
         shape = self._shape
         shapes = [(shape.kernel - 1, shape.channels), (shape.heads, shape.value_dim, shape.key_dim)]
         return policy.state(layer, shapes, [self.conv1d.weight.dtype, mx.float32])
+
+
+Read = tuple[mx.array, mx.array, mx.array, mx.array, mx.array]
+"""What the delta rule reads of a pass: queries, keys, values, log decays, rates."""
+
+
+def _real(read: Read, valid: mx.array | None) -> Read:
+    """Return what is read where only tokens of ``valid``, ``[rows, width]``, are real; ``None`` = all are."""
+    if valid is None:
+        return read
+    q, k, v, g, b = read
+    g, b = (mx.where(valid[..., None], part, 0) for part in (g, b))  # padding neither decays nor corrects
+    return q, k, v, g, b
+
+
+def _after(counts: mx.array, seen: mx.array, read: Read, memory: mx.array) -> tuple[mx.array, mx.array]:
+    """Return the state that a pass leaves of its first ``counts`` tokens, ``[rows]``: the rule is run once more."""
+    width = read[0].shape[1]
+    _, after = gated_delta(*_real(read, mx.arange(width) < counts[:, None]), memory)
+    kept = mx.where((counts > 0)[:, None, None, None], after, memory)
+    return latest_of(seen, counts, width), kept
 
 
 def _unit(x: mx.array) -> mx.array:

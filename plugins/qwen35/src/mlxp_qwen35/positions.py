@@ -67,9 +67,12 @@ class ShiftCache:
             self._shift = self._shift[mx.array(list(rows), dtype=mx.int32)]
         self._rows = len(rows)
 
-    def can_trim(self, length: int, count: int) -> bool:
+    def can_trim(self, row: int, to: int, reached: int) -> bool:  # noqa: ARG002  # the contract's signature
         """Say no once there were images: a row that went back behind one would keep its shift."""
-        return count == 0 or (self._shift is None and count <= length)
+        return self._shift is None
+
+    def trim(self, row: int, to: int) -> None:
+        """Do nothing: there is no shift."""
 
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:  # noqa: ARG002  # the contract's signature
         """Return a copy of a row's shift."""
