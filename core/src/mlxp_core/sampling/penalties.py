@@ -28,6 +28,10 @@ class Adjustment(Protocol):
         """Take the tokens just drawn, ``[rows]`` int32."""
         ...
 
+    def take(self, tokens: Sequence[Sequence[int]]) -> None:
+        """Take tokens that the host knows: for each row of the batch, those that follow, any number of them."""
+        ...
+
     def join(self, other: Self, offset: int) -> None:
         """Append the rows of ``other``, whose batch comes after ``offset`` rows."""
         ...
@@ -72,6 +76,9 @@ class Bias:
     def observe(self, tokens: mx.array) -> None:
         """Do nothing: a bias does not depend on what was generated."""
 
+    def take(self, tokens: Sequence[Sequence[int]]) -> None:
+        """Do nothing, as above."""
+
     def join(self, other: Self, offset: int) -> None:
         """Append the rows of ``other``."""
         self.rows = self.rows + [offset + row for row in other.rows]
@@ -103,6 +110,7 @@ class Repetition:
             raise BadRequest(message, param="repetition_penalty")
         window = sampling.repetition_window
         used = factor != 1 and window > 0
+        self._size = size
         self.rows = [0] if used else []
         self._factors = [factor] if used else []
         self._windows = [window] if used else []
@@ -138,6 +146,18 @@ class Repetition:
         if self._recent is not None:
             drawn = Rows(self.rows, tokens.shape[0]).take(tokens)
             self._recent = mx.concatenate([self._recent[:, 1:], drawn[:, None]], axis=1)
+
+    def take(self, tokens: Sequence[Sequence[int]]) -> None:
+        """Move the windows on by so many tokens as each row has."""
+        own = [tokens[row] for row in self.rows]
+        most = max((len(row) for row in own), default=0)
+        if self._recent is None or most == 0:
+            return
+        known = [[token if token < self._size else -1 for token in row] for row in own]
+        new = mx.array([row + [-1] * (most - len(row)) for row in known], dtype=mx.int32)
+        counts = mx.array([len(row) for row in own], dtype=mx.int32)
+        places = counts[:, None] + mx.arange(self._recent.shape[1])
+        self._recent = mx.take_along_axis(mx.concatenate([self._recent, new], axis=1), places, axis=1)
 
     def join(self, other: Self, offset: int) -> None:
         """Append the rows of ``other``; the narrower windows get empty places in front."""
@@ -194,6 +214,16 @@ class Occurrence:
         if self._counts is not None:
             drawn = Rows(self.rows, tokens.shape[0]).take(tokens)
             self._counts = self._counts.at[mx.arange(len(self.rows)), drawn].add(1.0)
+
+    def take(self, tokens: Sequence[Sequence[int]]) -> None:
+        """Count so many tokens as each row has."""
+        if self._counts is None:
+            return
+        size = self._counts.shape[1]
+        pairs = [(mine, token) for mine, row in enumerate(self.rows) for token in tokens[row] if token < size]
+        if pairs:
+            rows, taken = zip(*pairs, strict=True)
+            self._counts = self._counts.at[mx.array(rows), mx.array(taken)].add(1.0)
 
     def join(self, other: Self, offset: int) -> None:
         """Append the rows of ``other``."""

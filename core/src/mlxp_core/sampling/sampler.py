@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import mlx.core as mx
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mlxp_core.contracts.sampling import SamplerStage
 from mlxp_core.sampling.chain import Chain, plan
@@ -56,10 +57,14 @@ class Sampler:
     """The state of the rows of one batch; see the room's first page for what is done with their logits."""
 
     def __init__(
-        self, row: _Row, adjustments: Sequence[Adjustment], stages: Mapping[str, SamplerStage], size: int
+        self,
+        rows: list[_Row],
+        adjustments: Sequence[Adjustment],
+        stages: Mapping[str, SamplerStage],
+        size: int,
     ) -> None:
-        """Hold one row; use ``start``."""
-        self._rows = [row]
+        """Hold rows; use ``start``."""
+        self._rows = rows
         self._adjustments = tuple(adjustments)
         self._installed = stages
         self._size = size
@@ -98,7 +103,7 @@ class Sampler:
             Repetition(sampling, prompt, size),
             Occurrence(sampling, size),
         )
-        return cls(row, adjustments, stages, size)
+        return cls([row], adjustments, stages, size)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -123,10 +128,36 @@ class Sampler:
         return [self._only(row) for row in range(len(self._rows))]
 
     def _only(self, row: int) -> Sampler:
+        return Sampler([self._rows[row]], self._adjusted([row]), self._installed, self._size)
+
+    def _adjusted(self, rows: Sequence[int]) -> list[Adjustment]:
         adjustments = [copy(adjustment) for adjustment in self._adjustments]  # none changes what it holds
         for adjustment in adjustments:
-            adjustment.keep([row])
-        return Sampler(self._rows[row], adjustments, self._installed, self._size)
+            adjustment.keep(rows)
+        return adjustments
+
+    def ahead(self, guesses: Sequence[Sequence[int]]) -> Sampler:
+        """Return a sampler that draws each row's next tokens at once, as if its guesses were drawn one by one.
+
+        It has a row for each draw: the first row's after none of its guesses, after the first of them, and so on to
+        all of them; then the second row's. This one stays as it is: tell it what came of it by ``take``.
+
+        Args:
+            guesses: for each row of the batch, what is guessed to be drawn; may be nothing.
+        """
+        draws = [(row, tuple(own[:end])) for row, own in enumerate(guesses) for end in range(len(own) + 1)]
+        adjustments = self._adjusted([row for row, _ in draws])
+        for adjustment in adjustments:
+            adjustment.take([before for _, before in draws])
+        rows = [replace(self._rows[row], step=self._rows[row].step + len(before)) for row, before in draws]
+        return Sampler(rows, adjustments, self._installed, self._size)
+
+    def take(self, tokens: Sequence[Sequence[int]]) -> None:
+        """Move each row on as if these tokens had been drawn for it, one or more."""
+        for adjustment in self._adjustments:
+            adjustment.take(tokens)
+        for row, taken in zip(self._rows, tokens, strict=True):
+            row.step += len(taken)
 
     def draw(self, logits: mx.array, masks: Mapping[int, bytes] = _NO_MASKS) -> Drawn:
         """Draw a token for every row and move every row on by one step; lazy. Where it raises, nothing has moved.
