@@ -1,14 +1,17 @@
-"""What this plugin brings: the sampler stages ``hlg`` and ``curve``."""
+"""What this plugin brings: the sampler stages ``hlg`` and ``curve``, and the endpoints to try them."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mlxp_core import hookimpl
-from mlxp_core.contracts import SamplerStage
+from mlxp_core.contracts import SamplerStage, WireProtocol
 from mlxp_curves.curve import Curve
+from mlxp_curves.decode import CurveDecoder
 from mlxp_curves.hlg import Hlg
+from mlxp_curves.protocol import make_protocol
 
 if TYPE_CHECKING:
     from mlxp_core.contracts.sampling import LogitsMap
@@ -45,3 +48,9 @@ CURVE = SamplerStage(
 def mlxp_sampler_stages() -> list[SamplerStage]:
     """Return the two stages."""
     return [HLG, CURVE]
+
+
+@hookimpl
+def mlxp_protocols() -> list[WireProtocol]:
+    """Return the one protocol."""
+    return [make_protocol(CurveDecoder(lambda: f"curve-{uuid.uuid4().hex}"))]
