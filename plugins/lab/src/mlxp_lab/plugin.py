@@ -1,0 +1,87 @@
+"""What this plugin brings: a hook for kinds of jobs, kinds of its own, commands, routes, and models that jobs made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlxp_core import hookimpl
+from mlxp_core.contracts import SettingsSection
+from mlxp_lab import hookspecs
+from mlxp_lab.settings import LabSettings, lab_folder
+
+if TYPE_CHECKING:
+    import click
+    import pluggy
+    from litestar.types import ControllerRouterHandler
+
+    from mlxp_core.contracts import Services, Settings
+    from mlxp_lab.jobs import JobKind
+    from mlxp_lab.jobs.house import House
+    from mlxp_lab.jobs.kinds import Kinds
+
+
+class LabPlugin:
+    """Keeps whom to ask for kinds of jobs, and the lab of one server."""
+
+    def __init__(self) -> None:
+        """Begin without a server."""
+        self._manager: pluggy.PluginManager | None = None
+        self._house: House | None = None
+
+    @hookimpl
+    def mlxp_add_hookspecs(self, manager: pluggy.PluginManager) -> None:
+        """Add the hook for kinds of jobs."""
+        manager.add_hookspecs(hookspecs)
+        self._manager = manager
+
+    @hookimpl
+    def mlxp_settings_sections(self) -> list[SettingsSection]:
+        """Return the one section."""
+        return [SettingsSection(name="lab", type=LabSettings, summary="Jobs on models")]
+
+    @hookimpl
+    def mlxp_lab_jobs(self) -> list[JobKind[Any]]:
+        """Return the lab's own kinds of jobs."""
+        return []
+
+    @hookimpl
+    def mlxp_commands(self) -> list[click.Command]:
+        """Return the commands."""
+        from mlxp_lab.commands import commands
+
+        return commands(self.kinds)
+
+    @hookimpl
+    def mlxp_resolve_model(self, ref: str, settings: Settings) -> Path | None:
+        """Return the folder of a model that a job made."""
+        made = lab_folder(settings.section(LabSettings), os.environ, Path.home()) / "models"
+        known = made / ref
+        return known if known.parent == made and (known / "config.json").is_file() else None
+
+    @hookimpl
+    def mlxp_routes(self, services: Services) -> list[ControllerRouterHandler]:
+        """Return the routes, and prepare the server's side of the lab."""
+        from mlxp_lab.server import lab_of
+
+        self._house, routes = lab_of(services, self.kinds)
+        return [*routes]
+
+    @hookimpl
+    def mlxp_started(self) -> None:
+        """Look after jobs."""
+        if self._house is not None:
+            self._house.start()
+
+    @hookimpl
+    def mlxp_stopping(self) -> None:
+        """Look after jobs no more; they go on."""
+        if self._house is not None:
+            self._house.stop()
+
+    def kinds(self, settings: Settings) -> Kinds:
+        """Return all kinds of jobs that plugins bring."""
+        from mlxp_lab.jobs.kinds import gathered
+
+        return {} if self._manager is None else gathered(self._manager, settings)
