@@ -32,6 +32,13 @@ def test_other_errors_become_a_fault_of_the_engine_that_says_what_happened():
     assert (fault.__traceback__, fault.__cause__, fault.__context__) == (None, None, None)
 
 
+def test_the_log_has_the_traceback_and_none_of_its_frames(caplog):
+    contained(theirs)
+    [record] = caplog.records
+    assert "in theirs" in caplog.text
+    assert record.exc_info is None
+
+
 def test_what_ends_a_thread_is_not_contained():
     def leave():
         raise SystemExit

@@ -1,6 +1,7 @@
 """From any exception to the fault of one row or one step: the one place of the engine that catches everything."""
 
 import logging
+import traceback
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -23,7 +24,7 @@ def contained(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Ml
     except MlxpError as error:
         return bare(error)
     except Exception as error:  # noqa: BLE001  # the named place: a fault ends a row or a step, not the thread
-        _log.exception("contained a fault in the engine")
+        _log.error("contained a fault in the engine\n%s", traced(error))  # noqa: TRY400  # see ``traced``
         return EngineFault(
             f"the answer failed inside the server ({described(error)}); the request may be sent again"
         )
@@ -40,3 +41,8 @@ def described(error: BaseException) -> str:
     if isinstance(error, MlxpError):
         return error.message
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def traced(error: BaseException) -> str:
+    """Return the traceback as text: who keeps log records must not keep its frames, which hold on to arrays."""
+    return "".join(traceback.format_exception(error)).rstrip()

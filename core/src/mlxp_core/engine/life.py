@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing
 from threading import Thread
 
 from mlxp_core.engine.fate import CALLS, Policy
-from mlxp_core.engine.faults import bare, described
+from mlxp_core.engine.faults import bare, described, traced
 from mlxp_core.engine.loop import run
 from mlxp_core.engine.mailbox import Mailbox
 from mlxp_core.engine.scheduler import Scheduler
@@ -97,7 +97,7 @@ class Life:
             state, fault = "stopping", None
             why = Unavailable("the engine has stopped; send the request to another server, or again later")
         else:
-            _log.critical("the engine is lost", exc_info=error)
+            _log.critical("the engine is lost\n%s", "" if error is None else traced(error))
             fate = self._decide(self.board.stats.state == "ready")
             state, fault = "loading" if fate == "restart" else "lost", described(error) if error else None
             why = Unavailable(f"the engine is lost ({fault}); {CALLS[fate]}")
