@@ -85,13 +85,16 @@ def _device_findings(facts: MlxFacts, ends: list[str]) -> list[Finding]:
         text = "the CUDA back end is installed but MLX computes on the CPU; does nvidia-smi show a GPU?"
         findings.append(Finding("mlx", "warning", text))
     if facts.blas:
-        findings.append(Finding("blas", "ok", f"{', '.join(facts.blas)}{_speed(facts.blas)}"))
+        findings.append(_blas_finding(facts))
     return findings
 
 
-def _speed(blas: tuple[str, ...]) -> str:
-    known = any(word in name for name in blas for word in ("openblas", "mkl", "blis", "Accelerate"))
-    return "" if known else " (the reference library: float32 products are slow)"
+def _blas_finding(facts: MlxFacts) -> Finding:
+    shown = ", ".join(facts.blas)
+    if any(word in name for name in facts.blas for word in ("openblas", "mkl", "blis", "Accelerate")):
+        return Finding("blas", "ok", shown)
+    text = f"{shown} (the reference library: float32 products are slow; mlxp-core[cpu] brings a fast one)"
+    return Finding("blas", "warning" if facts.device == "CPU" else "ok", text)
 
 
 def distribution_findings(installed: Mapping[str, str]) -> list[Finding]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from mlxp_core import __version__
+from mlxp_core.cli.folders import cache_folder
 from mlxp_core.cli.workbench import Bench
 from mlxp_core.errors import SetupError
 from mlxp_core.plugins import Registry, Setup
@@ -82,8 +82,7 @@ def sketch(environ: Mapping[str, str], home: Path, platform: str = sys.platform)
     """
     from mlxp_core.loading.sketch import write_sketch  # only where it is served
 
-    usual = home / ("Library/Caches" if platform == "darwin" else ".cache")
-    cache = Path(environ.get("XDG_CACHE_HOME") or usual) / "mlxp" / __version__
+    cache = cache_folder(environ, home, platform)
     folder = cache / SKETCH
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)

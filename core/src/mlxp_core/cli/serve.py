@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import os
 import socket
 import sys
 import time
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from mlxp_core.blas import load_fast_blas
 from mlxp_core.cli.banner import address, banner
 from mlxp_core.cli.flags import said, setting_options
+from mlxp_core.cli.folders import cache_folder
 from mlxp_core.cli.models import chosen
 from mlxp_core.cli.progress import loading
 from mlxp_core.cli.selection import set_up_here
@@ -80,6 +83,8 @@ def _run(paths: Mapping[str, Path], setup: "Setup", sock: socket.socket, began: 
 
 
 def _check_back_end() -> None:
+    fast = load_fast_blas(os.environ, cache_folder(os.environ, Path.home()))
+    log.debug("products on the processor: %s", fast or "as MLX brings them")
     try:
         importlib.import_module("mlx.core")  # for its failure only: nothing here touches an array
     except ImportError as error:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from mlxp_core.contracts import ModelFamily, ThinkingFormat, ToolFormat, VisionTower, Workbench
+from mlxp_core.contracts import (
+    ModelFamily,
+    SettingInForce,
+    ThinkingFormat,
+    ToolFormat,
+    VisionTower,
+    Workbench,
+)
 from mlxp_core.errors import SetupError, UnknownModel
 from mlxp_core.plugins import Setup
 from mlxp_core.types import Appraisal, EngineSettings
@@ -44,6 +51,10 @@ class Bench(Workbench):
     def __init__(self, setup: Setup) -> None:
         """Stand on the settings and what plugins brought."""
         self._setup = setup
+
+    def in_force(self) -> tuple[SettingInForce, ...]:
+        """Return every setting, what may not be shown left out."""
+        return self._setup.settings.in_force()
 
     def section(self, kind: type[S]) -> S:
         """Return a section of the settings."""
