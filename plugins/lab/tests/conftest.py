@@ -47,17 +47,28 @@ def home(tmp_path, strangers, monkeypatch):
 
 
 @pytest.fixture
-def lab(home, tmp_path):
+def labs(home, tmp_path):
+    """Open the lab in this process, as often as it is called; at the end all jobs are stopped."""
+    opened = []
+
+    def opening():
+        setup = set_up({}, config=None, environ=os.environ, here=tmp_path, home=tmp_path)
+        bench, manager = Bench(setup), setup.registry.plugins.manager
+        opened.append(open_lab(site_of(bench, bench), lambda settings: gathered(manager, settings)))
+        return opened[-1]
+
+    yield opening
+    for lab in opened:
+        for job in lab.desk.store.live():
+            until(lambda job=job, lab=lab: stopped(lab, job.id))
+        until(lambda lab=lab: alone(lab))
+        lab.desk.store.close()
+
+
+@pytest.fixture
+def lab(labs):
     """The lab, open in this process."""
-    setup = set_up({}, config=None, environ=os.environ, here=tmp_path, home=tmp_path)
-    bench = Bench(setup)
-    manager = setup.registry.plugins.manager
-    opened = open_lab(site_of(bench, bench), lambda settings: gathered(manager, settings))
-    yield opened
-    for job in opened.desk.store.live():
-        until(lambda job=job: stopped(opened, job.id))
-    until(lambda: alone(opened))
-    opened.desk.store.close()
+    return labs()
 
 
 def stopped(lab, job_id):

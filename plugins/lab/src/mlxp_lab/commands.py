@@ -22,6 +22,7 @@ from mlxp_lab.jobs.store import Store
 from mlxp_lab.jobs.supervisor import COMMAND, OUTPUT
 from mlxp_lab.jobs.worker import work
 from mlxp_lab.lab import AskKinds, Lab, open_lab, site_of
+from mlxp_lab.settings import LabSettings
 from mlxp_lab.watching import exit_status, watched
 
 LINES = 200
@@ -143,7 +144,8 @@ def _worker(kinds: AskKinds) -> click.Command:
         )
         store = Store(folder)
         site = Site(folder=folder, settings=bench, models=bench)
-        ctx.exit(work(job_id, attempt, store, site, lambda: kinds(bench)))
+        grace_s = bench.section(LabSettings).grace_s
+        ctx.exit(work(job_id, attempt, store, site, lambda: kinds(bench), grace_s=grace_s))
 
     return worker
 

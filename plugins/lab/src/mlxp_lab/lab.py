@@ -50,14 +50,17 @@ def open_lab(site: Site, kinds: AskKinds) -> Lab:
         chat=settings.chat,
         retention=Retention(settings.keep_days, settings.keep_jobs),
     )
-    environment = environment_of(site.settings, os.environ)
-    return Lab(desk, Supervisor(store, environment, cpu_jobs=settings.cpu_jobs))
+    environment = environment_of(site, os.environ)
+    supervisor = Supervisor(store, environment, cpu_jobs=settings.cpu_jobs, grace_s=settings.grace_s)
+    return Lab(desk, supervisor)
 
 
-def environment_of(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which a job has the settings file and the plugins that this process has."""
+def environment_of(site: Site, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which a job has the lab, the settings file and the plugins that this process has."""
+    settings = site.settings
     plugins = settings.section(PluginSettings)
     told = {
+        "MLXP_LAB_FOLDER": str(site.folder),
         "MLXP_CONFIG": "" if settings.path is None else str(settings.path.resolve()),
         "MLXP_PLUGINS": "",
         "MLXP_PLUGINS_ONLY": ",".join(plugins.only),

@@ -17,6 +17,7 @@ class LabSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         chat: who goes first while a job has the device: ``first`` = answers, ``waits`` = the job,
             ``together`` = neither.
         cpu_jobs: how many jobs that need no device may run at the same time.
+        grace_s: how long a job may take to stop; then its process is killed.
         keep_days: jobs that ended longer ago are forgotten, with their logs; what they made stays.
         keep_jobs: so many ended jobs are remembered at most.
     """
@@ -24,6 +25,7 @@ class LabSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     folder: str | None = None
     chat: Chat = "first"
     cpu_jobs: int = 2
+    grace_s: float = 10.0
     keep_days: float = 90
     keep_jobs: int = 500
 

@@ -16,30 +16,35 @@ from mlxp_lab.jobs.making import signed
 from mlxp_lab.jobs.process import found, is_gone, me
 from mlxp_lab.jobs.record import Job
 from mlxp_lab.jobs.store import Ending, Store
-from mlxp_lab.jobs.worker import GRACE_S, PATIENCE_S, tell
+from mlxp_lab.jobs.worker import PATIENCE_S, tell
 
 OUTPUT = "output.txt"
 """What the process of a job writes by itself, a crash of MLX included."""
 
 COMMAND = "lab-worker"
-_DEAF_S = GRACE_S + 5.0
+_OWN_WAY_S = 3.0
+"""How long, after its grace, a process may take to end itself before others kill it."""
 _LAST_WORDS = 12
 
 
 class Supervisor:
     """Looks after the jobs of a store. Several may, in several processes; may be used from any thread."""
 
-    def __init__(self, store: Store, environment: Mapping[str, str], *, cpu_jobs: int) -> None:
+    def __init__(
+        self, store: Store, environment: Mapping[str, str], *, cpu_jobs: int, grace_s: float
+    ) -> None:
         """Look after a store.
 
         Args:
             store: the jobs.
             environment: for the processes of jobs.
             cpu_jobs: how many jobs that need no device may run at the same time.
+            grace_s: how long a job may take to stop.
         """
         self._store = store
         self._environment = dict(environment)
         self._cpu_jobs = cpu_jobs
+        self._deaf_ms = (grace_s + _OWN_WAY_S) * 1000
         self._me = me()
         self._lock = Lock()
         self._children: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
@@ -68,7 +73,7 @@ class Supervisor:
             status = None if child is None else child.poll()
             silent_s = (now - (job.seen_at or 0)) / 1000
             if job.whose is not None and status is None and not is_gone(job.whose, silent_s, PATIENCE_S):
-                if job.cancel_at is not None and now - job.cancel_at > _DEAF_S * 1000:
+                if job.cancel_at is not None and now - job.cancel_at > self._deaf_ms:
                     _kill(job)
             elif job.state == "starting" and status is None:
                 self._store.unclaim(job)

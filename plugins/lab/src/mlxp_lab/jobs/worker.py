@@ -25,9 +25,6 @@ from mlxp_lab.jobs.process import is_gone, me
 from mlxp_lab.jobs.record import Job
 from mlxp_lab.jobs.store import Ending, Store
 
-GRACE_S = 10.0
-"""How long a job may go on after it was told to stop."""
-
 PATIENCE_S = 30.0
 """After how long a silent process that cannot be looked up is taken for gone."""
 
@@ -38,7 +35,9 @@ OVER = 3
 _log = logging.getLogger("mlxp_lab")
 
 
-def work(job_id: str, attempt: int, store: Store, site: Site, kinds: Callable[[], Kinds]) -> int:
+def work(
+    job_id: str, attempt: int, store: Store, site: Site, kinds: Callable[[], Kinds], *, grace_s: float
+) -> int:
     """Run an attempt at a job to its end, and return the exit status: 0 = done.
 
     Args:
@@ -47,6 +46,7 @@ def work(job_id: str, attempt: int, store: Store, site: Site, kinds: Callable[[]
         store: where it is kept.
         site: where it runs.
         kinds: asks plugins what they bring.
+        grace_s: how long the job may go on after it was told to stop.
     """
     job = store.begin(job_id, attempt, me())
     if job is None:
@@ -57,7 +57,9 @@ def work(job_id: str, attempt: int, store: Store, site: Site, kinds: Callable[[]
     running = Running(job, store, site)
     signal.signal(signal.SIGTERM, _stopper(running.stop))
     ended = Event()
-    heart = Thread(target=_beat, args=(job, store, running, ended), name="mlxp-lab-heart", daemon=True)
+    heart = Thread(
+        target=_beat, args=(job, store, running, ended, grace_s), name="mlxp-lab-heart", daemon=True
+    )
     heart.start()
     ending = _outcome(job, running, kinds)
     ended.set()
@@ -100,7 +102,7 @@ def _as_json(result: JobResult) -> dict[str, Any]:
     return dict(summary)
 
 
-def _beat(job: Job, store: Store, running: Running, ended: Event) -> None:
+def _beat(job: Job, store: Store, running: Running, ended: Event, grace_s: float) -> None:
     """Be the heart, until the job ends."""
     while not ended.wait(BEAT_S):
         now = store.beat(job)
@@ -111,7 +113,7 @@ def _beat(job: Job, store: Store, running: Running, ended: Event) -> None:
             return
         if now.cancel_at is not None:
             running.stop.set()
-            if store.now_ms() - now.cancel_at > GRACE_S * 1000:
+            if store.now_ms() - now.cancel_at > grace_s * 1000:
                 _leave(job, store)
         if now.chat != "together" and now.device == "gpu" and somebody_answers(store):
             running.pause.set()
