@@ -1,6 +1,7 @@
 import pytest
 
 from mlxp_core.engine.stats import StatsBoard, Totals
+from mlxp_core.engine.steps import Decode, Draw, Outcome, Prefill
 from mlxp_core.errors import ModelFolderError
 from mlxp_core.types import EngineStats, RequestRecord, Timing, Usage
 
@@ -45,6 +46,14 @@ def test_times_are_summed_and_smoothed_over_those_that_finished():
     totals.add(record(took_s=2.0))
     assert 10.0 < totals.ttft_s < 11.0
     assert 2.0 < totals.tokens_per_s < 4.0
+
+
+def test_tokens_are_counted_as_they_come():
+    totals, row = Totals(), object()
+    totals.take(Prefill(row, 0, 7, last=False), Outcome())
+    totals.take(Prefill(row, 7, 3, last=True), Outcome())
+    totals.take(Decode(()), Outcome(draws=(Draw(row, (1, 2)), Draw(row, (3,)))))
+    assert (totals.read_tokens, totals.drawn_tokens, totals.completion_tokens) == (10, 3, 0)
 
 
 def test_what_is_told_has_the_names_of_the_snapshot():

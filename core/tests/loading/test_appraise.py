@@ -90,3 +90,12 @@ def test_whether_it_fits_is_said_for_a_context_of_usual_length(sketch, registry)
 
 def test_without_a_place_nobody_says_whether_it_fits(sketch, registry):
     assert appraise(sketch, registry).fit is None
+
+
+def test_a_context_may_be_asked_for(sketch, registry):
+    usual = appraise(sketch, registry, place(10**12))
+    small = appraise(sketch, registry, place(10**12), 16).fit
+    most = appraise(sketch, registry, place(10**12), 10**9).fit
+    assert small.context_tokens == 16
+    assert most.context_tokens == usual.context
+    assert small.kv_bytes < most.kv_bytes

@@ -47,6 +47,7 @@ def test_a_model_is_fetched_in_the_background_and_appears_in_the_library(hub, sk
         assert model["size_bytes"] == card["totalBytes"]
         assert model["supported"] is False
         assert "llama" in model["fault"]
+        assert (model["family"], model["context"] > 0, model["group_size"]) == (None, True, None)
 
 
 def test_what_cannot_be_fetched_says_so(hub, served):
@@ -106,8 +107,8 @@ def test_the_paths_are_in_the_document(served):
 def test_the_library_is_looked_at_now_and_then_only(put, sketch, settings):
     looked, now = [], [0.0]
 
-    def appraise(folder):
-        looked.append(folder)
+    def appraise(folder, context):
+        looked.append(folder if context is None else (folder, context))
         return Appraisal(name="m", family="f")
 
     services = SimpleNamespace(
@@ -125,3 +126,14 @@ def test_the_library_is_looked_at_now_and_then_only(put, sketch, settings):
     shelves.forget()
     assert len(shelves.library().models) == 2
     assert looked == [first, second]
+    for _ in range(2):
+        shelves.library(1000)
+    assert looked == [first, second, (first, 1000), (second, 1000)]
+
+
+@pytest.mark.parametrize("context", ["0", "-1", "1.5", "many", "9" * 12])
+def test_a_context_is_a_number_of_tokens(served, context):
+    with served() as (client, _):
+        answer = client.get("/library", params={"context": context})
+        assert answer.status_code == 400
+        assert "context" in answer.text

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from mlxp_core.contracts.family import ModelFamily
 from mlxp_core.contracts.formats import ThinkingFormat, ToolFormat
@@ -42,8 +42,30 @@ class SettingsSection(Struct, frozen=True, kw_only=True):
     summary: str
 
 
+class SettingInForce(Struct, frozen=True, kw_only=True):
+    """One setting as it is now.
+
+    Attributes:
+        name: ``section.key``.
+        value: as JSON; null where it is a secret, or not set.
+        secret: there is a value that is not shown.
+        layer: where it was found; ``default`` = nobody set it.
+        source: the file, variable or flag; empty for a default.
+    """
+
+    name: str
+    value: Raw
+    secret: bool
+    layer: Literal["default", "file", "environment", "flag"]
+    source: str
+
+
 class Settings(Protocol):
     """All settings, decoded."""
+
+    def in_force(self) -> tuple[SettingInForce, ...]:
+        """Return every setting, what may not be shown left out."""
+        ...
 
     @property
     def path(self) -> Path | None:
@@ -176,8 +198,13 @@ class Services(Protocol):
         """Return every protocol that is on."""
         ...
 
-    def appraise(self, folder: Path) -> Appraisal:
-        """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
+    def appraise(self, folder: Path, context: int | None = None) -> Appraisal:
+        """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread.
+
+        Args:
+            folder: the model's.
+            context: tokens that it should have room for; absent = a usual number.
+        """
         ...
 
     def fit(
@@ -199,6 +226,10 @@ class Services(Protocol):
 
     async def answer(self, question: Question[A]) -> A:
         """Answer a question with one value; raises the errors of the tree. Cancelling the wait cancels the work."""
+        ...
+
+    def requests(self) -> tuple[RunningRequest, ...]:
+        """Return how far every request is that has not ended, oldest first."""
         ...
 
     def running(self, request_id: str) -> RunningRequest | None:

@@ -98,21 +98,16 @@ class Desk(Services):
         Raises:
             BadAdapter: an adapter of the settings is missing, damaged, or of a kind we do not have.
         """
-        self.settings = settings
-        self.version = __version__
-        self.started_s = now()
-        self._engine = engine
-        self._frontends = frontends
-        self._registry = registry
+        self.settings, self.version, self.started_s = settings, __version__, now()
+        self._engine, self._frontends, self._registry = engine, frontends, registry
         self._catalogue = Catalogue(
             models=tuple(frontend.info for frontend in frontends.values()), aliases=dict(aliases or {})
         )
         self._adapters = Adapters(engine, settings, roots=adapter_roots, changed=self._offer)
-        self._draw_seed = draw_seed
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
         self._memory = memory
         self.models = OnDisk(registry, place)
-        self._now = now
+        self._now, self._draw_seed = now, draw_seed
         self._house, self._door = House(clock), Door()
         self._generation = settings.section(GenerationSettings)
         self._engine_settings = settings.section(EngineSettings)
@@ -138,9 +133,9 @@ class Desk(Services):
         """Return every protocol that is on."""
         return tuple(report(protocol) for protocol in self._registry.protocols.values())
 
-    def appraise(self, folder: Path) -> Appraisal:
+    def appraise(self, folder: Path, context: int | None = None) -> Appraisal:
         """Say what can be said of a model folder without loading it; reads files, so not on the event-loop thread."""
-        return self.models.appraise(folder)
+        return self.models.appraise(folder, context)
 
     def fit(
         self, model: str = "", *, rows: int = 1, context: int | None = None, skus: bool = False
@@ -228,6 +223,10 @@ class Desk(Services):
             case _:
                 raise TypeError(f"nobody answers a {type(question).__name__}")
         return cast("A", given)  # the type that the question names, though no checker can follow that
+
+    def requests(self) -> tuple[RunningRequest, ...]:
+        """Return how far every request is that has not ended, oldest first."""
+        return self._house.show_all()
 
     def running(self, request_id: str) -> RunningRequest | None:
         """Return how far a request is; ``None`` when none is running under that id."""

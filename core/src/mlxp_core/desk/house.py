@@ -81,6 +81,10 @@ class House:
             choices=entry.guest.progress(),
         )
 
+    def show_all(self) -> tuple[RunningRequest, ...]:
+        """Return how far every request is, in the order they came."""
+        return tuple(shown for name in self._entries if (shown := self.show(name)) is not None)
+
     def cancel(self, request_id: str) -> bool:
         """Cancel a request; false if it is not here."""
         entry = self._entries.get(request_id)

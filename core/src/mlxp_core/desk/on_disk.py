@@ -50,6 +50,6 @@ class OnDisk(Models):
             raise UnknownModel(f"no model {ref!r}: it is no folder, and no plugin knows the name")
         return folder
 
-    def appraise(self, folder: Path) -> Appraisal:
+    def appraise(self, folder: Path, context: int | None = None) -> Appraisal:
         """Say what can be said of a model folder without loading it."""
-        return appraise(folder, self._registry, self._place)
+        return appraise(folder, self._registry, self._place, context)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from threading import Event
 from typing import Any
 
-from mlxp_core.engine.steps import Load, Outcome, Step, Unload
+from mlxp_core.engine.steps import Load, Outcome, Prefill, Step, Unload
 from mlxp_core.errors import MlxpError
 from mlxp_core.types import EngineStats, KVInForce, PromptCacheStats, RequestRecord, Timing
 
@@ -51,6 +51,8 @@ class Totals:
         """Start at zero."""
         self.restarts = 0
         self.steps = 0
+        self.read_tokens = 0
+        self.drawn_tokens = 0
         self.host_s = 0.0
         self.cache_bytes = 0
         self.active_bytes = 0
@@ -77,7 +79,10 @@ class Totals:
         self.prompt_cache = outcome.prompt_cache
         match step:
             case Load(model) if outcome.kv is not None:
+        self.drawn_tokens += sum(len(draw.tokens) for draw in outcome.draws)
                 self.kv = {**self.kv, model: outcome.kv}
+            case Prefill(count=count):
+                self.read_tokens += count
             case Unload(model):
                 self.kv = {name: kept for name, kept in self.kv.items() if name != model}
 

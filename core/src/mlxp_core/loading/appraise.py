@@ -41,13 +41,16 @@ class Place(Struct, frozen=True):
     weigh: Weigh
 
 
-def appraise(path: Path, registry: Formats, place: Place | None = None) -> Appraisal:
+def appraise(
+    path: Path, registry: Formats, place: Place | None = None, context: int | None = None
+) -> Appraisal:
     """Look at a model folder; whatever is wrong with it is its ``fault``.
 
     Args:
         path: the folder.
         registry: what plugins brought.
         place: where it would be served; without one, nobody says whether it fits.
+        context: tokens that it should have room for, if it reads as many; absent = a usual number.
     """
     try:
         folder = open_folder(path)
@@ -56,7 +59,7 @@ def appraise(path: Path, registry: Formats, place: Place | None = None) -> Appra
     try:
         family, config = choose_family(folder, registry.families)
         eyes = _eyes(folder, family, config, registry)
-        fitting = None if place is None else _fit(folder, family, config, eyes, place)
+        fitting = None if place is None else _fit(folder, family, config, eyes, place, context)
     except MlxpError as error:
         return _told(folder, fault=error.message)
     return _told(folder, family=family.name, vision=eyes is not None, fit=fitting)
@@ -89,9 +92,14 @@ def _eyes(folder: ModelFolder, family: ModelFamily, config: FamilyConfig, regist
 
 
 def _fit(
-    folder: ModelFolder, family: ModelFamily, config: FamilyConfig, eyes: Eyes | None, place: Place
+    folder: ModelFolder,
+    family: ModelFamily,
+    config: FamilyConfig,
+    eyes: Eyes | None,
+    place: Place,
+    context: int | None,
 ) -> FitReport:
     reckon = place.weigh(folder, family, config, eyes)
-    context = min(USUAL_CONTEXT, folder.context)
+    tokens = min(context or USUAL_CONTEXT, folder.context)
     budget = Budget(place.total)
-    return fit(folder.name, reckon, place.machine, budget, chunk=place.chunk, context=context).report
+    return fit(folder.name, reckon, place.machine, budget, chunk=place.chunk, context=tokens).report

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, inspect, structs
 
-from mlxp_core.contracts import SettingsSection
+from mlxp_core.contracts import SettingInForce, SettingsSection
 from mlxp_core.errors import SettingsError
 from mlxp_core.plugins.config_file import FILE_NAME, from_tables, read_file
+from mlxp_core.plugins.disclosure import in_force
 from mlxp_core.plugins.environment import from_environment, variable_name
 from mlxp_core.plugins.layers import Given, Sections, Source, from_flags, merged
 from mlxp_core.plugins.spelling import suggestion
@@ -62,6 +63,10 @@ class SettingsStore(Struct, frozen=True, eq=False):
     sections: Mapping[str, Struct]
     sources: Mapping[str, Source]
     path: Path | None = None
+
+    def in_force(self) -> tuple[SettingInForce, ...]:
+        """Return every setting, what may not be shown left out."""
+        return in_force(self.sections, self.sources)
 
     def section(self, kind: type[S]) -> S:
         """Return the section whose ``SettingsSection.type`` is ``kind``.

@@ -84,6 +84,7 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         budget_bytes: what models may take; 0 = nobody counts.
         reserved_bytes: the most that weights and the rows of this moment may come to, by arithmetic.
         active_bytes, peak_bytes: of all arrays, measured: now, and at most since the last model was loaded.
+        read_tokens, drawn_tokens: tokens of prompts read, and tokens drawn, in all: as they come, not as choices end.
         kv: model that is loaded -> how its keys and values are kept.
         prompt_tokens, completion_tokens: totals since the start.
         finished, failed, cancelled: choices since the start.
@@ -108,6 +109,8 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     reserved_bytes: int = 0
     active_bytes: int = 0
     peak_bytes: int = 0
+    read_tokens: int = 0
+    drawn_tokens: int = 0
     kv: Mapping[str, KVInForce] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -24,12 +24,27 @@ from mlxp_hub.tracker import DownloadCard, Tracker
 FRESH_S = 30.0
 """How long what was seen on the disk is believed."""
 
+MOST_KNOWN = 2000
+"""Appraisals that are remembered."""
+
 
 class Assessment(Struct, frozen=True, kw_only=True):
-    """How a model fits this machine with a usual context."""
+    """How a model fits this machine with one answer of ``context_tokens``.
+
+    Attributes:
+        context_tokens: as asked for, but no more than the model reads; a usual number where none was asked for.
+        weights_bytes, kv_bytes, transient_bytes: what makes up the total.
+        usable_bytes: what there is for models.
+    """
 
     fits: bool
+    context_tokens: int
     max_safe_context: int
+    weights_bytes: int
+    kv_bytes: int
+    transient_bytes: int
+    total_bytes: int
+    usable_bytes: int
     predicted_decode_tps: float | None
 
 
@@ -37,6 +52,9 @@ class LibraryModel(Struct, frozen=True, kw_only=True):
     """One downloaded model.
 
     Attributes:
+        family: who serves it.
+        context: longest sequence in tokens; 0 = not known.
+        group_size: of quantized weights, as ``quant_bits``.
         supported: whether a plugin can serve it; ``fault`` says why not.
         serving: whether this server offers it.
         assessment: null where it is not known.
@@ -44,8 +62,11 @@ class LibraryModel(Struct, frozen=True, kw_only=True):
 
     repo_id: str
     model_type: str
+    family: str | None
+    context: int
     size_bytes: int
     quant_bits: int | None
+    group_size: int | None
     vision: bool
     supported: bool
     fault: str | None
@@ -82,17 +103,21 @@ class Shelves:
         self._clock = clock
         self._lock = Lock()
         self._looked_s: float | None = None
-        self._found: list[tuple[Downloaded, Appraisal]] = []
-        self._known: dict[Path, Appraisal] = {}
+        self._models: list[Downloaded] = []
+        self._known: dict[tuple[Path, int | None], Appraisal] = {}
 
-    def library(self) -> Library:
-        """Return the library; looks at the disk if the last look is too long ago."""
+    def library(self, context: int | None = None) -> Library:
+        """Return the library; looks at the disk if the last look is too long ago.
+
+        Args:
+            context: tokens that the models should have room for; ``None`` = a usual number.
+        """
         with self._lock:
             now_s = self._clock()
             if self._looked_s is None or now_s - self._looked_s >= FRESH_S:
-                self._look()
+                self._models = [model for model in current(downloaded(self._cache)) if not model.drafter]
                 self._looked_s = now_s
-            found = self._found
+            found = self._appraised(context)
         offered = {model.path.resolve() for model in self._services.catalogue().models}
         return Library(models=tuple(_shown(model, told, offered) for model, told in found))
 
@@ -101,21 +126,26 @@ class Shelves:
         with self._lock:
             self._looked_s = None
 
-    def _look(self) -> None:
-        """Look; a revision never changes, so each is appraised once."""
-        models = [model for model in current(downloaded(self._cache)) if not model.drafter]
-        self._known = {
-            model.path: self._known.get(model.path) or self._services.appraise(model.path) for model in models
-        }
-        self._found = [(model, self._known[model.path]) for model in models]
+    def _appraised(self, context: int | None) -> list[tuple[Downloaded, Appraisal]]:
+        """Say what can be said of each model; a revision never changes, so it is asked once for each context."""
+        paths = {model.path for model in self._models}
+        kept = {key: told for key, told in self._known.items() if key[0] in paths}
+        if len(kept) > MOST_KNOWN:
+            kept.clear()
+        for model in self._models:
+            key = (model.path, context)
+            if key not in kept:
+                kept[key] = self._services.appraise(model.path, context)
+        self._known = kept
+        return [(model, kept[model.path, context]) for model in self._models]
 
 
 def routes(tracker: Tracker, shelves: Shelves) -> list[HTTPRouteHandler]:
     """Return the routes over what is on disk and what is coming."""
 
     @get("/library", summary="List the downloaded models", tags=["hub"], sync_to_thread=True)
-    def library() -> Library:
-        return shelves.library()
+    def library(request: Request[Any, Any, Any]) -> Library:
+        return shelves.library(_context(request.query_params.get("context")))
 
     @get("/downloads", summary="Show the downloads", tags=["hub"], sync_to_thread=False)
     def downloads() -> Downloads:
@@ -149,6 +179,14 @@ def routes(tracker: Tracker, shelves: Shelves) -> list[HTTPRouteHandler]:
     return [library, downloads, download, stop]
 
 
+def _context(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):  # noqa: PLR2004  # digits
+        raise BadRequest(f"context must be a whole number of tokens from 1 on, not {text!r}", param="context")
+    return int(text)
+
+
 def _asked(body: bytes) -> Ref:
     try:
         asked = msgspec.json.decode(body, type=DownloadRequest)
@@ -167,7 +205,10 @@ def _shown(model: Downloaded, told: Appraisal, offered: set[Path]) -> LibraryMod
         repo_id=model.repo,
         model_type=model.model_type,
         size_bytes=model.size_bytes,
+        family=told.family,
+        context=told.context,
         quant_bits=model.bits,
+        group_size=model.group_size,
         vision=told.vision,
         supported=told.family is not None,
         fault=told.fault,
@@ -176,7 +217,13 @@ def _shown(model: Downloaded, told: Appraisal, offered: set[Path]) -> LibraryMod
         if fit is None
         else Assessment(
             fits=fit.fits,
+            context_tokens=fit.context_tokens,
             max_safe_context=fit.max_safe_context,
+            weights_bytes=fit.weights_bytes,
+            kv_bytes=fit.kv_bytes,
+            transient_bytes=fit.transient_bytes,
+            total_bytes=fit.total_bytes,
+            usable_bytes=fit.usable_bytes,
             predicted_decode_tps=fit.predicted_decode_tps,
         ),
     )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from msgspec import Struct
+from msgspec import Raw, Struct
 from openai.types import Model
 
-from mlxp_core.contracts import PluginReport, ProtocolReport, Query
+from mlxp_core.contracts import PluginReport, ProtocolReport, Query, SettingInForce
 from mlxp_core.errors import BadRequest, NotFound, Unavailable, UnknownModel
 from mlxp_core.memory import Account, Footprint, MemoryPlan
 from mlxp_core.memory.footprint import Slots
@@ -56,6 +56,10 @@ class Described(Struct):
     @property
     def settings(self):
         return self
+
+    def in_force(self):
+        told = {"secret": False, "layer": "flag", "source": "--port"}
+        return (SettingInForce(name="server.port", value=Raw(b"9000"), **told),)
 
     def section(self, kind):
         assert kind is EngineSettings
@@ -114,6 +118,17 @@ def ask():
         return queries[method, path].answer(asked, services or Described())
 
     return run
+
+
+def test_settings_come_with_their_source(ask):
+    (told,) = json.loads(ask("/v1/settings").body)["settings"]
+    assert told == {
+        "name": "server.port",
+        "value": 9000,
+        "secret": False,
+        "layer": "flag",
+        "source": "--port",
+    }
 
 
 @pytest.mark.parametrize(
@@ -329,7 +344,9 @@ def test_a_running_request_is_cancelled_by_its_id(ask, method, path):
 def test_health_is_open_and_cancelling_is_not_for_everybody():
     access = {(query.method, query.path): query.access for query in plugin.mlxp_protocols()[0].endpoints}
     assert {path for (_, path), kind in access.items() if kind == "open"} == {"/health", "/readyz", "/livez"}
-    assert {method for (method, _), kind in access.items() if kind == "admin"} == {"DELETE", "POST"}
+    admin = {(method, path) for (method, path), kind in access.items() if kind == "admin"}
+    assert {method for method, _ in admin} == {"DELETE", "POST", "GET"}
+    assert {path for method, path in admin if method == "GET"} == {"/v1/settings"}
 
 
 def test_answers_have_the_type_they_announce(ask):

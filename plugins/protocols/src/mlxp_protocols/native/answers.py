@@ -63,6 +63,11 @@ def plugins(_request: WireRequest, services: Services) -> WireResponse:
     return _json(wire.PluginList(services.plugins()))
 
 
+def settings(_request: WireRequest, services: Services) -> WireResponse:
+    """Show the settings; never secrets."""
+    return _json(wire.SettingsInForce(services.settings.in_force()))
+
+
 def running(request: WireRequest, services: Services) -> WireResponse:
     """Show how far a running request is.
 

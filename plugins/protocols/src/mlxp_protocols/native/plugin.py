@@ -92,6 +92,13 @@ ENDPOINTS: tuple[Query | Exchange, ...] = (
         summary="List the plugins",
     ),
     Query(
+        path="/v1/settings",
+        answer=answers.settings,
+        returns=wire.SettingsInForce,
+        summary="Show the settings in force, and where each came from",
+        access="admin",
+    ),
+    Query(
         path="/fit",
         answer=fit,
         returns=Fit,

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from mlxp_core.contracts import PluginReport, ProtocolReport
+from mlxp_core.contracts import PluginReport, ProtocolReport, SettingInForce
 from mlxp_core.types import Capabilities, Capability, GenerationDefaults
 
 
@@ -106,6 +106,12 @@ class PluginList(Struct, frozen=True):
     """Every plugin found, switched off and broken ones included."""
 
     plugins: tuple[PluginReport, ...]
+
+
+class SettingsInForce(Struct, frozen=True):
+    """Every setting of every section, secrets left out."""
+
+    settings: tuple[SettingInForce, ...]
 
 
 class Cancelled(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""``GET /v1/requests``: what runs, and what ended last."""
