@@ -60,8 +60,8 @@ def labs(home, tmp_path):
     yield opening
     for lab in opened:
         for job in lab.desk.store.live():
-            until(lambda job=job, lab=lab: stopped(lab, job.id))
-        until(lambda lab=lab: alone(lab))
+            awaited(lambda job=job, lab=lab: stopped(lab, job.id))
+        awaited(lambda lab=lab: alone(lab))
         lab.desk.store.close()
 
 
@@ -88,13 +88,19 @@ def alone(lab):
     return not lab.supervisor._children
 
 
-def until(told, patience_s=PATIENCE_S):
+def awaited(told, patience_s=PATIENCE_S):
     """Ask until the answer is true, and return it."""
     deadline_s = time.monotonic() + patience_s
     while not (answer := told()):
         assert time.monotonic() < deadline_s, "it did not come to pass"
         time.sleep(0.02)
     return answer
+
+
+@pytest.fixture
+def until():
+    """Ask until the answer is true, and return it."""
+    return awaited
 
 
 class Gates:
@@ -134,7 +140,7 @@ def tended(lab):
             lab.supervisor.tend(**kwargs)
             return told()
 
-        return until(look)
+        return awaited(look)
 
     return tend
 

@@ -90,6 +90,7 @@ class House:
             _log.exception("jobs are not looked after any more; restart the server")
         finally:
             self._services.hold(None)
+            supervisor.leave()
             store.depart(whose)
             store.close()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 from litestar import Request, delete, get, post
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import Parameter
 from litestar.response import Stream
 
 from mlxp_core.contracts import ACCESS
@@ -22,6 +23,10 @@ from mlxp_lab.jobs.wire import JobList, JobRequest, KindCard, KindList
 TAGS = ["jobs"]
 ADMIN = {ACCESS: "admin"}
 MOST = 500
+USUAL = 50
+"""How many jobs a list may have, and how many it has."""
+
+HttpRequest = Request[Any, Any, Any]
 
 Desk = Callable[[], JobDesk]
 """Returns the desk; makes the lab with the first call."""
@@ -40,7 +45,8 @@ def routes(desk: Desk, known: Callable[[], bool], wake: Callable[[], None]) -> l
 
 def _looking(desk: Desk, known: Callable[[], bool]) -> list[HTTPRouteHandler]:
     @get("/api/jobs", summary="List the jobs", tags=TAGS, sync_to_thread=True)
-    def listed(limit: Annotated[int, Parameter(ge=1, le=MOST)] = 50, kind: str | None = None) -> JobList:
+    def listed(request: HttpRequest) -> JobList:
+        limit, kind = _limit(request.query_params.get("limit")), request.query_params.get("kind")
         return JobList(jobs=tuple(desk().store.newest(limit, kind)) if known() else ())
 
     @get(
@@ -50,8 +56,8 @@ def _looking(desk: Desk, known: Callable[[], bool]) -> list[HTTPRouteHandler]:
         return KindList(kinds=tuple(_card(kind) for kind in desk().kinds.values()))
 
     @get("/api/jobs/{job_id:str}", summary="Show a job", tags=TAGS, sync_to_thread=True)
-    def shown(job_id: str) -> Job:
-        return desk().get(job_id)
+    def shown(request: HttpRequest) -> Job:
+        return desk().get(_job_id(request))
 
     @get(
         "/api/jobs/{job_id:str}/stream",
@@ -61,7 +67,8 @@ def _looking(desk: Desk, known: Callable[[], bool]) -> list[HTTPRouteHandler]:
         tags=TAGS,
         sync_to_thread=True,
     )
-    def followed(request: Request[Any, Any, Any], job_id: str) -> Stream:
+    def followed(request: HttpRequest) -> Stream:
+        job_id = _job_id(request)
         start = _place(request.headers.get("last-event-id"))
         store: Store = desk().store
         desk().get(job_id)
@@ -79,38 +86,47 @@ def _doing(desk: Desk, wake: Callable[[], None]) -> list[HTTPRouteHandler]:
         wake()
         return job
 
-    @post("/api/jobs", status_code=202, summary="Submit a job", tags=TAGS, opt=ADMIN, sync_to_thread=True)
-    def submit(body: bytes) -> Job:
-        asked = _asked(body)
-        try:
-            return done(desk().submit(asked.kind, asked.parameters, chat=asked.chat))
-        except SetupError as error:  # a model that is damaged, as the body names it
-            raise BadRequest(error.message) from error
+    @post("/api/jobs", status_code=202, summary="Submit a job", tags=TAGS, opt=ADMIN)
+    async def submit(request: HttpRequest) -> Job:
+        asked = _asked(await request.body())
+        return done(await asyncio.to_thread(_submitted, desk, asked))
 
     @post("/api/jobs/{job_id:str}/cancel", status_code=202, tags=TAGS, opt=ADMIN, sync_to_thread=True)
-    def cancel(job_id: str) -> Job:
+    def cancel(request: HttpRequest) -> Job:
         """Have a job stop."""
-        return done(desk().cancel(job_id))
+        return done(desk().cancel(_job_id(request)))
 
     @post("/api/jobs/{job_id:str}/resume", status_code=202, tags=TAGS, opt=ADMIN, sync_to_thread=True)
-    def resume(job_id: str) -> Job:
+    def resume(request: HttpRequest) -> Job:
         """Have a job go on that failed or was cancelled."""
-        return done(desk().resume(job_id))
+        return done(desk().resume(_job_id(request)))
 
     @post("/api/jobs/{job_id:str}/retry", status_code=202, tags=TAGS, opt=ADMIN, sync_to_thread=True)
-    def retry(job_id: str) -> Job:
+    def retry(request: HttpRequest) -> Job:
         """Ask for the same again."""
-        try:
-            return done(desk().retry(job_id))
-        except SetupError as error:
-            raise BadRequest(error.message) from error
+        with _as_asked():
+            return done(desk().retry(_job_id(request)))
 
     @delete("/api/jobs/{job_id:str}", status_code=204, tags=TAGS, opt=ADMIN, sync_to_thread=True)
-    def forget(job_id: str) -> None:
+    def forget(request: HttpRequest) -> None:
         """Forget a job that has ended; what it made stays."""
-        desk().remove(job_id)
+        desk().remove(_job_id(request))
 
     return [submit, cancel, resume, retry, forget]
+
+
+def _submitted(desk: Desk, asked: JobRequest) -> Job:
+    with _as_asked():
+        return desk().submit(asked.kind, asked.parameters, chat=asked.chat)
+
+
+@contextmanager
+def _as_asked() -> Iterator[None]:
+    """Turn what is wrong with what was named, such as a damaged model, into a fault of the request."""
+    try:
+        yield
+    except SetupError as error:
+        raise BadRequest(error.message) from error
 
 
 def _asked(body: bytes) -> JobRequest:
@@ -120,6 +136,18 @@ def _asked(body: bytes) -> JobRequest:
         raise BadRequest(
             f'the body must say which job, as {{"kind": "...", "parameters": {{}}}}: {error}'
         ) from error
+
+
+def _job_id(request: HttpRequest) -> str:
+    return str(request.path_params["job_id"])
+
+
+def _limit(given: str | None) -> int:
+    if given is None:
+        return USUAL
+    if not (given.isascii() and given.isdigit() and 1 <= int(given) <= MOST):
+        raise BadRequest(f"limit must be a whole number from 1 to {MOST}, not {given!r}", param="limit")
+    return int(given)
 
 
 def _place(given: str | None) -> int:

@@ -66,6 +66,14 @@ class Supervisor:
                 if only in {None, job.id}:
                     self._start(job)
 
+    def leave(self) -> None:
+        """Look after nothing any more; the processes of jobs go on."""
+        with self._lock:
+            for child in self._children.values():
+                if child.poll() is None:
+                    child.returncode = 0  # it outlives us on purpose, and need not be warned of
+            self._children.clear()
+
     def _bury(self) -> None:
         now = self._store.now_ms()
         for job in self._store.live():
