@@ -28,7 +28,7 @@ async def stream(store: Store, job_id: str, start: int) -> AsyncIterator[bytes]:
         start: place in the journal to begin at.
     """
     yield RETRY
-    journal, place, sent_s, last = Journal(store.place_of(job_id)), start, time.monotonic(), None
+    journal, place, sent_s = Journal(store.place_of(job_id)), start, time.monotonic()
     while True:
         job = await asyncio.to_thread(
             store.get, job_id
@@ -36,9 +36,9 @@ async def stream(store: Store, job_id: str, start: int) -> AsyncIterator[bytes]:
         told = await asyncio.to_thread(_read, journal, place)
         for event, place in told:  # the place to go on at
             yield _sent(event, place)
-            last, sent_s = event, time.monotonic()
+            sent_s = time.monotonic()
         if job is None or job.ended:
-            if job is not None and not (isinstance(last, StateEvent) and last.state == job.state):
+            if job is not None and not await asyncio.to_thread(_knows, journal, job):
                 yield _sent(_ended(job), place)
             yield END
             return
@@ -50,6 +50,12 @@ async def stream(store: Store, job_id: str, start: int) -> AsyncIterator[bytes]:
 
 def _read(journal: Journal, start: int) -> list[tuple[Event, int]]:
     return list(journal.read(start))
+
+
+def _knows(journal: Journal, job: Job) -> bool:
+    """Say whether the journal tells how the job has ended; its process may have been killed before it could."""
+    states = [event.state for event in journal.events() if isinstance(event, StateEvent)]
+    return states[-1:] == [job.state]
 
 
 def _sent(event: Event, place: int) -> bytes:
