@@ -10,8 +10,10 @@ from mlxp_core.contracts import ConstraintKind, SamplerStage, ToolFormat
 from mlxp_core.desk.capabilities import check
 from mlxp_core.errors import BadRequest
 from mlxp_core.types import (
+    PIECES,
     Capabilities,
     GenerateRequest,
+    Grammar,
     ImageBytes,
     ImageUrl,
     Message,
@@ -22,6 +24,7 @@ from mlxp_core.types import (
     Text,
     ToolChoice,
     ToolSpec,
+    Written,
 )
 
 ADD = ToolSpec("add")
@@ -37,7 +40,7 @@ def never(*_):
 
 STAGE = SamplerStage(name="curve", order=1, params=Knobs, build=never)
 OFFER = SimpleNamespace(sampler_stages={"curve": STAGE}, constraints={})
-HOLDING = SimpleNamespace(sampler_stages={}, constraints={"json": ConstraintKind(name="json", compile=never)})
+HOLDING = SimpleNamespace(sampler_stages={}, constraints={PIECES: ConstraintKind(name=PIECES, compile=never)})
 
 
 def ask(offer=OFFER, markup=None, can=None, **fields):
@@ -66,6 +69,7 @@ def stages(**bodies):
     ("fields", "param"),
     [
         ({"max_tokens": 0}, "max_tokens"),
+        ({"thinking_budget": -1}, "thinking_budget"),
         ({"choices": 0}, "n"),
         ({"choices": 9}, "n"),
         ({"top_scores": 21}, "top_logprobs"),
@@ -115,13 +119,14 @@ def test_a_tool_that_is_not_there_cannot_be_chosen():
         ask(can=Capabilities(tools=True), tools=(ADD,), tool_choice=ToolChoice("one", "mul"))
 
 
+CALLS = Grammar(Written("<add>"))
 PLAIN = ToolFormat(name="t", openers=("<",), parser=never)
-FORCING = ToolFormat(name="t", openers=("<",), parser=never, grammar=lambda *_: OutputShape("json"))
+FORCING = ToolFormat(name="t", openers=("<",), parser=never, grammar=lambda *_: CALLS)
 FORCED = {"can": Capabilities(tools=True), "tools": (ADD,), "tool_choice": ToolChoice("required")}
 
 
 def test_a_call_is_forced_by_a_shape():
-    assert ask(offer=HOLDING, markup=FORCING, **FORCED) == OutputShape("json")
+    assert ask(offer=HOLDING, markup=FORCING, **FORCED) == CALLS.shape()
 
 
 @pytest.mark.parametrize(("markup", "offer"), [(None, HOLDING), (PLAIN, HOLDING), (FORCING, OFFER)])

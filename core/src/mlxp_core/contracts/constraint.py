@@ -1,6 +1,6 @@
 """Holding an answer to a shape: the automaton is a plugin's, the masking is ours."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from msgspec import Raw, Struct
@@ -13,6 +13,16 @@ class Vocabulary(Protocol):
     """Number of logits, padding rows included."""
 
     end_tokens: frozenset[int]
+
+    added_tokens: Mapping[int, str]
+    """id -> text of the tokens that are cut out of a text before anything else: markers, the special ones too.
+
+    They are no part of text under a constraint: a constraint allows one only where it means that marker.
+    """
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text; markers in it become their tokens."""
+        ...
 
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes a token stands for; empty for special ones."""

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mlxp_core.types import OutputShape, ToolChoice, ToolSpec
+from mlxp_core.types import Grammar, ToolChoice, ToolSpec
 
 
 class ThinkingFormat(Struct, frozen=True, kw_only=True):
@@ -84,11 +84,12 @@ class ToolFormat(Struct, frozen=True, kw_only=True):
         openers: markers that begin a block of calls.
         keeps: further special tokens that must stay visible inside a block (string quotes, closers).
         parser: makes a parser for one block, knowing the tools of the request.
-        grammar: the shape that forces a call, for constrained decoding; absent = cannot be forced.
+        grammar: one or more calls in this markup, whose arguments the tools' schemas accept; absent = calls cannot
+            be forced. It raises ``BadRequest`` where a schema cannot be met in the markup.
     """
 
     name: str
     openers: tuple[str, ...]
     parser: Callable[[tuple[ToolSpec, ...]], ToolParser]
     keeps: tuple[str, ...] = ()
-    grammar: Callable[[tuple[ToolSpec, ...], ToolChoice], OutputShape] | None = None
+    grammar: Callable[[tuple[ToolSpec, ...], ToolChoice], Grammar] | None = None

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from mlxp_core.contracts import ConstraintKind, SamplerStage, ToolFormat
+from mlxp_core.desk.shapes import shape_of
 from mlxp_core.errors import BadRequest
 from mlxp_core.prompting import MOST_IMAGES
 from mlxp_core.types import (
@@ -53,14 +54,7 @@ def check(request: GenerateRequest, model: ModelInfo, offer: Offer, tools: ToolF
     _check_numbers(request, model)
     check_conversation(request, model)
     _check_stages(request, offer.sampler_stages)
-    shape = _forced_call(request, tools) or request.output
-    if shape.kind != "text" and shape.kind not in offer.constraints:
-        there = ", ".join(sorted(offer.constraints)) or "none"
-        raise BadRequest(
-            f"no plugin holds an answer to the shape {shape.kind!r}; installed: {there}",
-            param="tool_choice" if shape is not request.output else "response_format",
-        )
-    return shape
+    return shape_of(request, tools, offer.constraints)
 
 
 def check_conversation(request: GenerateRequest, model: ModelInfo) -> None:
@@ -85,6 +79,11 @@ def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
         raise BadRequest(
             f"prompts times choices may be {MOST_ANSWERS}, not {answers}; send several requests",
             param="prompt",
+        )
+    if request.thinking_budget is not None and request.thinking_budget < 0:
+        raise BadRequest(
+            f"a budget of thinking tokens is at least 0, not {request.thinking_budget}",
+            param="thinking_budget",
         )
     if request.top_scores is not None and not 0 <= request.top_scores <= MOST_SCORES:
         raise BadRequest(
@@ -150,14 +149,3 @@ def _check_tools(request: GenerateRequest, model: ModelInfo) -> None:
             f"tool_choice names {choice.name!r}; the request's tools are {', '.join(names)}",
             param="tool_choice",
         )
-
-
-def _forced_call(request: GenerateRequest, tools: ToolFormat | None) -> OutputShape | None:
-    """Return the shape that makes the model call a tool, if it must."""
-    if request.tool_choice.mode in {"auto", "none"}:
-        return None
-    if tools is None or tools.grammar is None:
-        raise BadRequest(
-            "this model cannot be made to call a tool; use tool_choice auto or none", param="tool_choice"
-        )
-    return tools.grammar(request.tools, request.tool_choice)

@@ -16,7 +16,7 @@ from mlxp_core.contracts import (
 from mlxp_core.desk.capabilities import Offer
 from mlxp_core.engine import Mount, Order, Shelve, Unmount
 from mlxp_core.prompting import Prompt
-from mlxp_core.reading import Reader
+from mlxp_core.reading import Reader, Thought
 from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, Pooling, RequestRecord
 
 
@@ -92,6 +92,10 @@ class FrontendFace(Protocol):
 
     def prepare(self, request: GenerateRequest) -> Prompt:
         """Render and tokenize; raises ``BadRequest``."""
+        ...
+
+    def thought(self, request: GenerateRequest, prompt: Prompt) -> Thought | None:
+        """Return what is to be known of thinking, where the answer has a shape or a budget; raises ``BadRequest``."""
         ...
 
     def reader(self, request: GenerateRequest, prompt: Prompt, choice: int) -> Reader:

@@ -5,15 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mlxp_core.contracts import Constraint, ConstraintKind
+from mlxp_core.contracts import Constraint, ConstraintKind, Vocabulary
 from mlxp_core.desk import defaults
 from mlxp_core.desk.faces import FrontendFace
 from mlxp_core.desk.questions import echoed
 from mlxp_core.engine import Order, Pool
+from mlxp_core.errors import BadRequest
 from mlxp_core.memory import Admission
 from mlxp_core.prompting import Prompt
-from mlxp_core.reading import Reader
-from mlxp_core.types import Event, GenerateRequest
+from mlxp_core.reading import Reader, Thought
+from mlxp_core.types import Event, GenerateRequest, OutputShape
 
 
 class Prepared(Struct, frozen=True):
@@ -22,6 +23,7 @@ class Prepared(Struct, frozen=True):
     Attributes:
         request: with this prompt alone, and the length of its answers set.
         choices: what reads each choice, and what holds it to a shape.
+        thought: what is to be known of thinking.
         first: the number of the first choice.
         echo: the prompt's text, where it is to be told.
     """
@@ -29,6 +31,7 @@ class Prepared(Struct, frozen=True):
     request: GenerateRequest
     prompt: Prompt
     choices: tuple[tuple[Reader, Constraint | None], ...]
+    thought: Thought | None
     first: int
     echo: str
 
@@ -79,6 +82,10 @@ def _prepare_one(
     admission: Admission | None,
     first: int,
 ) -> Prepared:
+    shape, tokenizer = request.output, frontend.tokenizer
+    kind = None if shape.kind == "text" else constraints[shape.kind]
+    # Before any work, as it may be refused.
+    held = [_held(kind, shape, tokenizer) for _ in range(request.choices)]
     prompt = frontend.prepare(request)
     length = defaults.answer_length(
         request.max_tokens, prompt=len(prompt.tokens), usual=usual_length, model=frontend.info
@@ -92,15 +99,19 @@ def _prepare_one(
             choices=request.choices,
         )
     request = replace(request, max_tokens=length)
-    shape = request.output
     choices = tuple(
-        (
-            frontend.reader(request, prompt, choice),
-            None if shape.kind == "text" else constraints[shape.kind].compile(shape.body, frontend.tokenizer),
-        )
-        for choice in range(first, first + request.choices)
+        (frontend.reader(request, prompt, choice), constraint)
+        for choice, constraint in enumerate(held, first)
     )
-    return Prepared(request, prompt, choices, first, echoed(request, frontend))
+    thought = frontend.thought(request, prompt)
+    return Prepared(request, prompt, choices, thought, first, echoed(request, frontend))
+
+
+def _held(kind: ConstraintKind | None, shape: OutputShape, vocabulary: Vocabulary) -> Constraint | None:
+    try:
+        return None if kind is None else kind.compile(shape.body, vocabulary)
+    except BadRequest as error:
+        raise BadRequest(error.message, param=error.param or "response_format") from error
 
 
 def orders(
@@ -130,6 +141,7 @@ def orders(
             choice=choice,
             protocol=protocol,
             constraint=constraint,
+            thought=one.thought,
             pool=pool,
             echo=one.echo,
             adapters=mounts,

@@ -14,7 +14,8 @@ budget until it cannot be overstepped any more.
 from collections.abc import Callable
 
 from mlxp_core.contracts import Constraint
-from mlxp_core.engine.orders import Order, Thought
+from mlxp_core.engine.orders import Order
+from mlxp_core.reading.steering import Thought
 
 Mask = Callable[[], bytes]
 """Returns the bitmask of what may be drawn (see ``contracts.constraint``); may take a while, and may raise."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mlxp_core.loading.folder import ModelFolder
     from mlxp_core.prompting import Prompt
     from mlxp_core.reading.reader import Reader
+    from mlxp_core.reading.steering import Thought
 
 
 class Survey(Struct, frozen=True):
@@ -40,24 +41,6 @@ class Pool(Struct, frozen=True):
 
     pooling: Pooling | Survey
     keep: Callable[[tuple[float, ...]], object]
-
-
-class Thought(Struct, frozen=True, kw_only=True):
-    """How thinking begins and ends, in tokens, where that is to be steered.
-
-    Attributes:
-        budget: how many tokens the thinking that begins the answer may have, markers included; ``None`` = any number.
-        closing: the tokens that end thinking.
-        opening: the token that begins it, where the model may do so itself.
-        gap: tokens of newlines, which are layout behind thinking.
-        endless: bitmask of all tokens that do not end the answer.
-    """
-
-    budget: int | None = None
-    closing: tuple[int, ...] = ()
-    opening: int | None = None
-    gap: tuple[int, ...] = ()
-    endless: bytes = b""
 
 
 class Order(Struct, frozen=True, kw_only=True):

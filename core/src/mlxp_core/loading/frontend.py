@@ -14,7 +14,7 @@ from mlxp_core.loading.files import read_bytes
 from mlxp_core.loading.folder import ModelFolder, token_texts
 from mlxp_core.loading.pooling import read_pooling
 from mlxp_core.prompting import ChatTemplate, Prompt, Sight, Tokenizer, prepare
-from mlxp_core.reading import Reader
+from mlxp_core.reading import Reader, Thought, thought_of
 from mlxp_core.types import Capabilities, GenerateRequest, ModelInfo
 
 _log = logging.getLogger(__name__)
@@ -141,6 +141,16 @@ class Frontend:
             thinking=self.thinking,
             sight=self._sight,
         )
+
+    def thought(self, request: GenerateRequest, prompt: Prompt) -> Thought | None:
+        """Return what is to be known of the answer's thinking, where it has a shape or a budget.
+
+        Raises:
+            BadRequest: when an answer with a shape cannot be told from the thinking before it.
+        """
+        if self.thinking is None or not is_conversation(request):
+            return None
+        return thought_of(request, self.thinking, self.tokenizer, inside=prompt.inside_thinking)
 
     def reader(self, request: GenerateRequest, prompt: Prompt, choice: int) -> Reader:
         """Return what reads one choice's tokens.

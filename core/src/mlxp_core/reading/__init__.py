@@ -14,6 +14,7 @@ from mlxp_core.reading.json_call import JsonCall
 from mlxp_core.reading.reader import End, Reader
 from mlxp_core.reading.scanner import MarkerScanner, might_begin, overlap
 from mlxp_core.reading.schema import Types, is_text, parameter_types
+from mlxp_core.reading.steering import Thought, thought_of
 from mlxp_core.reading.stops import StopScanner
 from mlxp_core.reading.tagged import (
     ATTRIBUTE_TAGS,
@@ -42,6 +43,7 @@ __all__ = [
     "Tag",
     "TagStyle",
     "TaggedCall",
+    "Thought",
     "TokenTable",
     "Types",
     "attribute_tag",
@@ -53,5 +55,6 @@ __all__ = [
     "parameter_types",
     "quoted",
     "random_call_id",
+    "thought_of",
     "value_json",
 ]

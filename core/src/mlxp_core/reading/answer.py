@@ -29,6 +29,11 @@ class AnswerText:
         return len(self._space) + len(self._stops.held)
 
     @property
+    def begun(self) -> bool:
+        """Whether there was text, other than white space, since the last part of another kind."""
+        return self._gap == "none"
+
+    @property
     def stop(self) -> str | None:
         """The stop string that ended the text."""
         return self._stops.matched

@@ -7,6 +7,7 @@ answer passes the stop strings. The rules:
   markers are found in the text.
 * A marker that means nothing where it stands is read like any other token: special ones are no text, others show as
   they are. The marks of tool calls always show, so that markup that is no call stays readable.
+* In an answer that has a shape, nothing is thought once it has begun, and no call stands behind text, unless mixed.
 * Text is held back only while it may become something else, and every character is settled once, in order.
 """
 
@@ -56,6 +57,7 @@ class Reader:
 
     Attributes:
         end: set as soon as the text itself ended the choice.
+        thinking: what comes next is thinking.
         completion_tokens: tokens fed so far, the end token included.
         warnings: diagnostics for the client.
     """
@@ -81,6 +83,7 @@ class Reader:
         self._ledger = Ledger(table, choice)
         self._calls = CallReader(tools, callable_tools(request), choice=choice, new_id=new_id)
         self._parallel = request.tool_choice.parallel
+        self._shaped, self._mixed = request.output.kind != "text", request.output.mixed
         self._open, self._close = (thinking.open, thinking.close) if thinking is not None else ("", "")
         self._header = thinking.header if thinking is not None else ""
         self._openers = (
@@ -92,7 +95,7 @@ class Reader:
         loose = {self._open, self._close, *self._openers} - set(self._markers.values())
         self._answer_scanner = MarkerScanner(sorted(loose - {self._close}))
         self._thought_scanner = MarkerScanner(sorted(loose & {self._close}))
-        self._thinking = inside_thinking and thinking is not None
+        self.thinking = inside_thinking and thinking is not None
         self._thought = ThoughtText(self._header)
         self._answer = AnswerText(request.stop, parts=thinking is not None or bool(self._openers))
         self._fed = 0  # characters out of the tokens
@@ -105,11 +108,6 @@ class Reader:
     def warnings(self) -> list[str]:
         """Diagnostics for the client, such as malformed tool markup."""
         return self._calls.warnings
-
-    @property
-    def thinking(self) -> bool:
-        """Whether what comes next is thinking."""
-        return self._thinking
 
     @property
     def thinking_tokens(self) -> int:
@@ -182,19 +180,22 @@ class Reader:
 
     @property
     def _scanner(self) -> MarkerScanner:
-        return self._thought_scanner if self._thinking else self._answer_scanner
+        return self._thought_scanner if self.thinking else self._answer_scanner
 
     def _means_something(self, marker: str) -> bool:
-        if self._thinking:
+        if self.thinking:
             return marker == self._close
-        return marker == self._open or (marker in self._openers and self._calls.able)
+        begun = self._shaped and self._answer.begun
+        if marker == self._open:
+            return not (begun or (self._shaped and self._calls.done))
+        return marker in self._openers and self._calls.able and (self._mixed or not begun)
 
     def _pass(self, text: str) -> None:
         """Take text without markers."""
         if not text:
             return
         self._at += len(text)
-        if self._thinking:
+        if self.thinking:
             self._think(self._thought.feed(text))
         else:
             self._answer_text(text)
@@ -206,16 +207,16 @@ class Reader:
         if not self._means_something(marker):
             self._pass(marker)
             return
-        if self._thinking:
+        if self.thinking:
             self._think(self._thought.close())
             self._answer.follow_thought()
         elif marker == self._open:
             self._pause()
             self._thought = ThoughtText(self._header)
         self._at += len(marker)
-        if self._thinking or marker == self._open:
+        if self.thinking or marker == self._open:
             self._ledger.thought(self._at)
-            self._thinking = not self._thinking
+            self.thinking = not self.thinking
         else:  # what is held of the answer stays held until there is a call indeed
             self._block_marks.clear()
             self._hear(self._calls.begin(marker))
@@ -285,7 +286,7 @@ class Reader:
         if self.end is None:
             self._pass(self._scanner.flush())
             self._hear(self._calls.finish(cut=reason in ("length", "cancelled")))
-        if self._thinking:
+        if self.thinking:
             self._think(self._thought.flush())
         if self.end is None:
             self._show(self._answer.finish())

@@ -83,6 +83,9 @@ class SketchFrontend:
         """Render and tokenize."""
         return prepare(request, template=self._template, tokenizer=self.tokenizer)
 
+    def thought(self, request: GenerateRequest, prompt: Prompt) -> None:  # plain text has none
+        """Return that there is nothing to know of thinking."""
+
     def reader(self, request: GenerateRequest, prompt: Prompt, choice: int) -> Reader:
         """Return a reader of plain text."""
         return Reader(

@@ -63,10 +63,15 @@ class Sampling(Struct, frozen=True, kw_only=True):
 
 
 class OutputShape(Struct, frozen=True):
-    """What shape the answer must have: ``text`` is free, other kinds come from constraint plugins."""
+    """What shape the answer must have: ``text`` is free, other kinds come from constraint plugins.
+
+    Attributes:
+        mixed: tool calls may follow text of the answer; otherwise they stand in place of it.
+    """
 
     kind: str = "text"
     body: Raw | None = None
+    mixed: bool = False
 
 
 PromptSource = tuple[Message, ...] | str | tuple[int, ...]
@@ -84,6 +89,7 @@ class GenerateRequest(Struct, frozen=True, kw_only=True):
         model: the name the client sent.
         prompt: a conversation, plain text, or token ids.
         thinking: on, off, or the template's own default.
+        thinking_budget: how many tokens the thinking that begins the answer may have; ``None`` = any number.
         max_tokens: of the answer, thinking included.
         stop: strings that end the visible answer; never searched inside thinking or calls.
         adapters: ids of mounted adapters, whose terms are added up; ``None`` = what the deployment says.
@@ -101,6 +107,7 @@ class GenerateRequest(Struct, frozen=True, kw_only=True):
     tool_choice: ToolChoice = ToolChoice()
     sampling: Sampling = Sampling()
     thinking: bool | None = None
+    thinking_budget: int | None = None
     output: OutputShape = OutputShape()
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
