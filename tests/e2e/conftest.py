@@ -114,6 +114,10 @@ class Process:
             pass
         return found
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def signal(self, number):
         self._process.send_signal(number)
 

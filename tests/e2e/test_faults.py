@@ -286,3 +286,36 @@ def test_a_parser_that_fails_gives_the_text_back(live, talker, official, chat, s
             assert answer.text == f"Let me see. {markup} Done."
             assert answer.reason == "stop"
             assert any("the parser tripped" in warning for warning in answer.warnings)
+
+
+class Rot:
+    """Brings a stage whose arrays cannot be computed; that shows when they are, some time later."""
+
+    @hookimpl
+    def mlxp_sampler_stages(self):
+        return [SamplerStage(name="rot", order=450, params=Fuse, build=self._build)]
+
+    def _build(self, settings):
+        singular = mx.zeros((3, 3))
+        return lambda logits: logits + mx.linalg.inv(singular, stream=mx.cpu)[0, 0]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_array_that_cannot_be_computed_fails_its_step_and_nothing_after_it(live, sketch, stream):
+    def told(answer):
+        return answer.json()["choices"][0]["message"]
+
+    rotten = {"sampler_stages": {"rot": {"at": 0}}}
+    with live(sketch, plugins=[("rot", Rot())]) as served:
+        alone = told(served.client.post(CHAT, json=body(max_tokens=60)))
+        for _ in range(3):
+            neighbours = [Visitor(served.url, max_tokens=60) for _ in range(2)]
+            failed = served.client.post(CHAT, json=body(**rotten, stream=stream))
+            assert "engine_fault" in failed.text
+            assert "may be sent again" in failed.text
+            for visitor in neighbours:  # in the same step, or not
+                answer = visitor.join()
+                assert answer.status_code == 500 or told(answer) == alone
+            assert told(served.client.post(CHAT, json=body(max_tokens=60))) == alone
+        until(lambda: served.client.get("/stats").json()["admission"]["cache_bytes"] == 0)
+        assert served.client.get("/health").status_code == 200

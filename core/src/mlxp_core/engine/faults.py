@@ -24,7 +24,7 @@ def contained(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Ml
     except MlxpError as error:
         return bare(error)
     except Exception as error:  # noqa: BLE001  # the named place: a fault ends a row or a step, not the thread
-        _log.error("contained a fault in the engine\n%s", traced(error))  # noqa: TRY400  # see ``traced``
+        _log.error("contained a fault in the engine\n%s", traced(error))  # see ``traced``
         return EngineFault(
             f"the answer failed inside the server ({described(error)}); the request may be sent again"
         )

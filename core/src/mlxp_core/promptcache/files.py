@@ -163,10 +163,14 @@ def read_checkpoint(path: Path) -> FiledCheckpoint:
 
 def _write(path: Path, blocks: Sequence[bytes | memoryview]) -> None:
     fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("wb") as file:
-        for block in blocks:
-            file.write(block)
-    os.replace(fresh, path)  # noqa: PTH105  # on every system, over a file that is there
+    try:
+        with fresh.open("wb") as file:
+            for block in blocks:
+                file.write(block)
+        os.replace(fresh, path)  # noqa: PTH105  # on every system, over a file that is there
+    except OSError:
+        fresh.unlink(missing_ok=True)  # half a file, on a disk that may be full
+        raise
 
 
 def _header(first: int, stop: int, rows: Rows, sizes: Sequence[int]) -> bytes:

@@ -13,6 +13,7 @@ from litestar import Litestar
 
 from mlxp_core.desk import Desk
 from mlxp_core.errors import SetupError, Unavailable
+from mlxp_core.server.connection import patient_for
 from mlxp_core.server.lifespan import settled
 from mlxp_core.types import EngineSettings, EngineStats, ServerSettings
 
@@ -72,13 +73,14 @@ class Server(uvicorn.Server):
         Args:
             app: the application.
             desk: the same that is in it.
-            settings: for the grace and the idle time.
+            settings: for the grace, and the patience with clients.
             loaded: told the engine's state when loading is over; if it is ``lost``, the server stops by itself. Once
                 it was ready, it stops for that only if the settings want it (``on_death``).
         """
         super().__init__(
             uvicorn.Config(
                 app,
+                http=patient_for(settings.stall_s),
                 log_config=None,
                 access_log=False,
                 lifespan="on",

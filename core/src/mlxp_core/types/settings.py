@@ -1,11 +1,11 @@
 """The core's own sections of mlxp.toml; each field is also a flag of ``mlxp serve`` and an ``MLXP_*`` variable."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from mlxp_core.types.kv import KVMode
+from mlxp_core.types.kv import RING_SLACK, KVMode
 
 
 class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -16,6 +16,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         port: port to bind; 0 takes a free one.
         body_limit_bytes: largest request body.
         keep_alive_s: longest silence on a stream before a keep-alive is sent.
+        stall_s: how long a client may take nothing of an answer, or send nothing of a request, before it is given up.
         grace_s: how long running requests may go on after a stop signal.
         strict: refuse unknown request fields instead of warning.
         api_keys: when not empty, every request but a health check must carry one of them.
@@ -29,6 +30,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     port: int = 8090
     body_limit_bytes: int = 128 * 2**20
     keep_alive_s: float = 10.0
+    stall_s: float = 60.0
     grace_s: float = 10.0
     strict: bool = False
     api_keys: tuple[str, ...] = ()
@@ -52,6 +54,8 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
         kv_quant: bits of keys and values: ``config`` = as the model's kv_config.json says, plain without one.
         kv_plain_ends: with bits for all layers, so many attention layers at either end are kept plain.
+        speculate: how tokens are guessed ahead: ``lookup`` = by what followed in the text before; ``off``.
+        speculate_tokens: most tokens guessed for a row at once, 1 to 16.
         on_death: when the engine is lost: ``stay`` up and say so, ``restart`` it with weights loaded anew, or ``exit``.
     """
 
@@ -65,6 +69,8 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     kv_quant: KVMode = "config"
     kv_plain_ends: int = 0
+    speculate: Literal["off", "lookup"] = "off"
+    speculate_tokens: Annotated[int, Meta(ge=1, le=RING_SLACK)] = 8
     on_death: Literal["stay", "restart", "exit"] = "stay"
 
 
