@@ -1,9 +1,40 @@
-import { pageOf } from "../page";
+import { useState } from "preact/hooks";
+import type { ModelCard, PluginReport } from "../../api/answers";
+import { usePolled } from "../../api/polled";
+import { Select } from "../../parts";
+import { type PageProps, pageOf } from "../page";
+import { Brought } from "./brought";
+import { Downloads } from "./downloads";
+import { Library } from "./library";
+import { Offered } from "./offered";
+import "./page.css";
 
-function ModelsPage() {
+const CONTEXTS = [2048, 8192, 16_384, 32_768, 65_536, 131_072, 262_144];
+const USUAL = 8192;
+const OFTEN_S = 3;
+const SELDOM_S = 60;
+
+function ModelsPage({ app }: PageProps) {
+  const [context, setContext] = useState(USUAL);
+  const offered = usePolled<{ data: ModelCard[] }>("/v1/models", OFTEN_S);
+  const plugins = usePolled<{ plugins: PluginReport[] }>("/v1/plugins", SELDOM_S);
+  const hub = plugins.value?.plugins.some((each) => each.name === "hub" && each.state === "on");
+
   return (
-    <div class="content">
-      <h1>Models</h1>
+    <div class="content models">
+      <header class="row spread">
+        <h1>Models</h1>
+        <Select
+          label="Fit with a context of"
+          value={String(context)}
+          options={CONTEXTS.map((tokens) => [String(tokens), `${tokens.toLocaleString("en")} tokens`])}
+          onChange={(value) => setContext(Number(value))}
+        />
+      </header>
+      <Offered app={app} models={offered} context={context} />
+      {hub && <Downloads app={app} />}
+      {hub && <Library context={context} />}
+      <Brought plugins={plugins} />
     </div>
   );
 }
