@@ -58,31 +58,30 @@ class Batch:
         return [(sequence, self.cache, row) for row, sequence in enumerate(self.rows)]
 
     def draw(self, logits: mx.array, masks: Mapping[int, Mask]) -> "Unread":
-        """Draw from ``[rows, vocabulary]`` and set the device to work; ``masks`` go by sequence key.
-
-        The device works on the logits while a mask is waited for.
-        """
-        if masks:
-            mx.async_eval(logits)
-        by_row = {
-            row: masks[sequence.key]() for row, sequence in enumerate(self.rows) if sequence.key in masks
-        }
-        drawn = self.sampler.draw(logits, by_row)
+        """Draw from ``[rows, vocabulary]`` and set the device to work; ``masks`` go by sequence key."""
+        drawn = self.sampler.draw(logits, waited(logits, self.by_row(masks)))
         mx.async_eval(*drawn.arrays)
         self.tokens = drawn.tokens
         return Unread(tuple(self.rows), drawn)
 
-    def step(self, masks: Mapping[int, Mask]) -> tuple[list["Unread"], list[Failure]]:
-        """Run one token per row through the network and draw the next.
+    def by_row(self, masks: Mapping[int, Mask]) -> dict[int, Mask]:
+        """Return masks by row that go by sequence key."""
+        return {row: masks[sequence.key] for row, sequence in enumerate(self.rows) if sequence.key in masks}
 
-        Returns:
-            The draws, and the rows that have none because theirs failed; those have left the batch.
-        """
+    def step(self, masks: Mapping[int, Mask]) -> tuple[list["Unread"], list[Failure]]:
+        """Run one token per row through the network and draw the next; see ``take``."""
         images = tuple(sequence.order.prompt.spans for sequence in self.rows)
         hidden = forward(  # [rows, 1, hidden]
             self.network.model, self.cache, self.tokens[:, None], images=images
         )
-        logits = self.network.model.logits(hidden[:, -1])
+        return self.take(self.network.model.logits(hidden[:, -1]), masks)
+
+    def take(self, logits: mx.array, masks: Mapping[int, Mask]) -> tuple[list["Unread"], list[Failure]]:
+        """Draw the next tokens from ``[rows, vocabulary]``.
+
+        Returns:
+            The draws, and the rows that have none because theirs failed; those have left the batch.
+        """
         match contained(self.draw, logits, masks):
             case Unread() as unread:
                 return [unread], []
@@ -130,6 +129,13 @@ class Batch:
         self.cache.keep(rows)
         self.sampler.keep(rows)
         self.tokens = self.tokens[mx.array(list(rows))]
+
+
+def waited(logits: mx.array, masks: Mapping[int, Mask]) -> dict[int, bytes]:
+    """Return the masks themselves; the device works on the logits while they are waited for."""
+    if masks:
+        mx.async_eval(logits)
+    return {row: mask() for row, mask in masks.items()}
 
 
 def _draw_alone(sampler: Sampler, logits: mx.array, mask: Mask | None) -> Drawn:

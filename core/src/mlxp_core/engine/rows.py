@@ -8,7 +8,8 @@
 4. Draws are counted when they are dispatched (``Sequence.unread``), so no row is asked for more than ``max_tokens``.
 5. A batch with a constrained row is drawn and read in the same step, as the next mask follows from the token. What
    was drawn ahead is read first. Masks are begun with the decision, and waited for when there are logits.
-6. Before the first chunk of a prompt the prompt cache is asked for it, so that only the rest need be read. That is
+6. The same goes for a batch with a row that guesses.
+7. Before the first chunk of a prompt the prompt cache is asked for it, so that only the rest need be read. That is
    nobody's turn: the chunk follows at once.
 """
 
@@ -20,6 +21,7 @@ from mlxp_core.engine.masking import MaskThreads
 from mlxp_core.engine.outbox import Outbox
 from mlxp_core.engine.room import Room
 from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.speculation.guesser import Guesser
 from mlxp_core.engine.steps import Decode, Fork, Outcome, Prefill, Read, Recall, Rest, Step
 from mlxp_core.types import EngineSettings
 
@@ -32,7 +34,9 @@ class Rows:
         running: those in the batch.
     """
 
-    def __init__(self, settings: EngineSettings, out: Outbox, room: Room, line: Iterable[Sequence]) -> None:
+    def __init__(
+        self, settings: EngineSettings, out: Outbox, room: Room, line: Iterable[Sequence], guesser: Guesser
+    ) -> None:
         """Begin with nobody.
 
         Args:
@@ -40,6 +44,7 @@ class Rows:
             out: takes what sequences say.
             room: says what memory rows leave.
             line: those that have no row yet, among whom siblings may be.
+            guesser: says what rows may draw next.
         """
         self.prefilling: deque[Sequence] = deque()
         self.running: list[Sequence] = []
@@ -47,6 +52,7 @@ class Rows:
         self._out = out
         self._room = room
         self._line = line
+        self._guesser = guesser
         self._threads = MaskThreads()
         self._prefixes: dict[str, set[int]] = {}  # request id -> keys of the siblings that will fork
         self._decoded = False  # the last step that computed was a decode step
@@ -96,11 +102,14 @@ class Rows:
         if wait and unread:
             return Read()
         rows = tuple(sequence for sequence in self.running if sequence.wants_more)
+        guesses = self._guesser.guess(rows)
+        if guesses and unread:
+            return Read()
         masks = self._masks(rows) if wait else {}
         for sequence in rows:
             sequence.unread += 1
         if rows:
-            return Decode(rows, wait, masks)
+            return Decode(rows, wait or bool(guesses), masks, guesses)
         return Read() if unread else Rest()
 
     def _masks(self, rows: tuple[Sequence, ...]) -> dict[int, Mask]:
@@ -112,6 +121,7 @@ class Rows:
 
     def move_on(self, step: Step, outcome: Outcome) -> None:
         """Take in what came of a step that went well."""
+        self._guesser.settle(step, outcome)
         match step:
             case Recall(sequence):
                 self._decoded = not outcome.recalled.waiting  # who waits for the disk lets the others go on
@@ -144,3 +154,4 @@ class Rows:
         alive = {sequence.key for sequence in (*self.prefilling, *self._line) if not sequence.ended}
         left = {request_id: keys & alive for request_id, keys in self._prefixes.items()}
         self._prefixes = {request_id: keys for request_id, keys in left.items() if keys}
+        self._guesser.forget_all_but(self.running)

@@ -13,7 +13,7 @@ n has one token of n+1 under way: it is dropped at reading, and its place in the
 1 to 3 waits: ``keep`` and ``join`` act on lazy arrays, and the token that a new row starts from (drawn by its last
 prefill chunk) has not been read either; its draw is read in 4, like any other.
 
-A step with ``wait`` reads its own draw before it returns, so that nothing is ahead.
+A step with ``wait`` reads its own draw before it returns, so that nothing is ahead; one with guesses always has it.
 
 A prefill chunk is dispatched, and then the chunk before it is waited for: the device always has the next one, and the
 host is never further ahead than that. Hidden states become logits for the last position of a prompt only. Where a
@@ -47,6 +47,7 @@ from mlxp_core.engine.pooling import UnreadVector
 from mlxp_core.engine.prompts import Prompts
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.shelf import Shelf
+from mlxp_core.engine.speculation.verify import Unjudged, advance
 from mlxp_core.engine.steps import (
     Adapt,
     Decode,
@@ -93,7 +94,7 @@ class BatchRunner:
         self._prompts = Prompts(shelf, self._features, self._past)
         self._ready: dict[int, Batch] = {}  # by sequence key
         self._batch: Batch | None = None
-        self._unread: list[Unread | UnreadVector] = []
+        self._unread: list[Unread | UnreadVector | Unjudged] = []
         self._cache_bytes = 0
         self._steps = 0  # decode steps
         self._clear_due = False
@@ -224,8 +225,7 @@ class BatchRunner:
         changed = self._conform(step.rows)
         if self._batch is None:
             return 0.0, []
-        with self._shelf.adapters(self._batch.rows):
-            drawn, failures = self._batch.step(step.masks)
+        drawn, failures = advance(self._batch, step, self._shelf.adapters)
         self._unread += drawn
         if not self._batch.rows:
             self._batch = None
@@ -266,7 +266,7 @@ class BatchRunner:
         ahead, self._unread = self._unread, []
         return self._read(ahead)
 
-    def _read(self, ahead: Iterable[Unread | UnreadVector]) -> list[Draw]:
+    def _read(self, ahead: Iterable[Unread | UnreadVector | Unjudged]) -> list[Draw]:
         draws = [draw for unread in ahead for draw in unread.read()]
         self._past.tend()
         if self._clear_due:

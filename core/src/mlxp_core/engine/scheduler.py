@@ -25,11 +25,12 @@ from mlxp_core.engine.residents import Residents, ShelfRules
 from mlxp_core.engine.room import Room
 from mlxp_core.engine.rows import Rows
 from mlxp_core.engine.sequence import Recalled, Sequence
+from mlxp_core.engine.speculation.guesser import Guesser
 from mlxp_core.engine.stats import Books
 from mlxp_core.engine.steps import Decode, Draw, Fork, Load, Outcome, Prefill, Read, Recall, Rest, Step
 from mlxp_core.errors import EngineFault, MlxpError, Unavailable
 from mlxp_core.memory import Admission
-from mlxp_core.types import EngineSettings, EngineStats, RequestRecord
+from mlxp_core.types import EngineSettings, EngineStats, Event, RequestRecord
 
 
 class Scheduler:
@@ -66,7 +67,7 @@ class Scheduler:
         self._deadline_s: float | None = None
         self._books = books or Books()
         self._out = Outbox(clock, record=self._ended)
-        self._rows = Rows(settings, self._out, self._room, self._line)
+        self._rows = Rows(settings, self._out, self._room, self._line, Guesser(settings, clock))
 
     @property
     def idle(self) -> bool:
@@ -184,7 +185,7 @@ class Scheduler:
         now_s = self._clock()
         for draw in draws:
             if not draw.sequence.ended:
-                self._out.say(draw.sequence, contained(draw.sequence.feed, draw.tokens, draw.scores, now_s))
+                self._out.say(draw.sequence, _fed(draw, now_s))
 
     def _fail_step(self, step: Step, fault: MlxpError) -> None:
         """Fail those the step was about; in a decode step or a reading that is the whole batch."""
@@ -240,3 +241,7 @@ class Scheduler:
         if self._deadline_s is not None:
             return "stopping"
         return "loading" if self._errands.starting else "ready"
+
+
+def _fed(draw: Draw, now_s: float) -> list[Event] | MlxpError:
+    return contained(draw.sequence.feed, draw.tokens, draw.scores, now_s, guessed=draw.guessed)

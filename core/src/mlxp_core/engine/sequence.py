@@ -1,6 +1,7 @@
 """One choice while it runs: what it was asked, how far it is, and what it has to say."""
 
 from collections.abc import Iterable
+from collections.abc import Sequence as SequenceOf
 from itertools import zip_longest
 
 from msgspec import Struct
@@ -58,6 +59,7 @@ class Sequence:
         spoilt: the step that it failed in may have left its caches half done.
         unread: draws dispatched for it whose tokens the host has not seen yet.
         produced: tokens taken so far.
+        guessed, accepted: tokens guessed for it, and those of them that were right and that it took.
         ended: the last event has been said.
     """
 
@@ -77,6 +79,8 @@ class Sequence:
         self.spoilt = False
         self.unread = 0
         self.produced = 0
+        self.guessed = 0
+        self.accepted = 0
         self.ended = False
         self._outcome: tuple[str, str | None] = ("", None)  # reason, error
         self._timing = Timing()
@@ -145,17 +149,21 @@ class Sequence:
         self.recalled = True
         self.cached, self.reuse = first.cached, first.reuse
 
-    def feed(self, tokens: Iterable[int], scores: Iterable[RawScore], now_s: float) -> list[Event]:
+    def feed(
+        self, tokens: SequenceOf[int], scores: Iterable[RawScore], now_s: float, *, guessed: int = 0
+    ) -> list[Event]:
         """Take the tokens of one draw; those after the end do not count. A vector is complete without any."""
         self.unread -= 1
+        self.guessed += guessed
         if self._first_token_s is None:
             self._first_token_s = now_s
         if self.order.pool is not None:
             return self._cut("stop", now_s)
         reader = self.order.reader
         said: list[Event] = []
-        for token, score in zip_longest(tokens, scores):
+        for place, (token, score) in enumerate(zip_longest(tokens, scores), 1):
             self.produced += 1
+            self.accepted += place < len(tokens)
             self.taken.append(token)
             said += reader.feed(token, score)
             if reader.end is not None:
@@ -216,7 +224,14 @@ class Sequence:
         reader = self.order.reader
         thinking = reader.thinking_tokens
         cached = min(self.cached, self.read)  # one that was to fork, and never did, has read nothing
-        return Usage(prompt=self.read, cached=cached, completion=self.produced, thinking=thinking)
+        return Usage(
+            prompt=self.read,
+            cached=cached,
+            completion=self.produced,
+            thinking=thinking,
+            guessed=self.guessed,
+            accepted=self.accepted,
+        )
 
 
 def _seed(order: Order) -> int:

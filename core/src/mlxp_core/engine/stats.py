@@ -61,6 +61,8 @@ class Totals:
         self.kv: Mapping[str, KVInForce] = {}  # replaced whole, as snapshots hold it
         self.prompt_tokens = 0
         self.completion_tokens = 0
+        self.guessed_tokens = 0
+        self.accepted_tokens = 0
         self.finished = 0
         self.failed = 0
         self.cancelled = 0
@@ -77,12 +79,12 @@ class Totals:
         self.cache_bytes = outcome.cache_bytes
         self.active_bytes, self.peak_bytes = outcome.active_bytes, outcome.peak_bytes
         self.prompt_cache = outcome.prompt_cache
-        match step:
-            case Load(model) if outcome.kv is not None:
         self.drawn_tokens += sum(len(draw.tokens) for draw in outcome.draws)
-                self.kv = {**self.kv, model: outcome.kv}
+        match step:
             case Prefill(count=count):
                 self.read_tokens += count
+            case Load(model) if outcome.kv is not None:
+                self.kv = {**self.kv, model: outcome.kv}
             case Unload(model):
                 self.kv = {name: kept for name, kept in self.kv.items() if name != model}
 
@@ -96,6 +98,8 @@ class Totals:
         """Count a choice that ended, once and in one of three columns."""
         self.prompt_tokens += record.usage.prompt
         self.completion_tokens += record.usage.completion
+        self.guessed_tokens += record.usage.guessed
+        self.accepted_tokens += record.usage.accepted
         match _column(record):
             case "failed":
                 self.failed += 1

@@ -82,16 +82,18 @@ class Fork(Struct, frozen=True):
 
 
 class Decode(Struct, frozen=True):
-    """Draw one more token for these rows and no others.
+    """Draw one more token for these rows and no others, and as many further ones as are guessed right.
 
     Attributes:
-        wait: read this step's tokens at once; what the next masks are depends on them.
+        wait: read this step's tokens at once; what the next masks or guesses are depends on them.
         masks: ``Sequence.key`` -> waits for the tokens allowed.
+        guesses: ``Sequence.key`` -> what is guessed to be drawn, of rows without a mask; only with ``wait``.
     """
 
     rows: tuple[Sequence, ...]
     wait: bool = False
     masks: Mapping[int, Mask] = field(default_factory=dict)
+    guesses: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Read(Struct, frozen=True):
@@ -106,11 +108,18 @@ Step = Load | Unload | Adapt | Recall | Prefill | Fork | Decode | Read | Rest
 
 
 class Draw(Struct, frozen=True):
-    """What was drawn for one row in one step, one or more tokens; scores in step with them, or none at all."""
+    """What was drawn for one row in one step.
+
+    Attributes:
+        tokens: one, and before it those of its guesses that were right.
+        scores: in step with them, or none at all.
+        guessed: how many tokens were guessed.
+    """
 
     sequence: Sequence
     tokens: tuple[int, ...]
     scores: tuple[RawScore, ...] = ()
+    guessed: int = 0
 
 
 Failure = tuple[Sequence, MlxpError]

@@ -8,7 +8,7 @@ import mlx.core as mx
 from mlxp_core.contracts import KVPolicy, LanguageModel
 from mlxp_core.errors import ModelFolderError, SetupError
 from mlxp_core.kv.policy import PlainPolicy, QuantizedPolicy, dtype_name
-from mlxp_core.kv.survey import AttentionLayer, survey
+from mlxp_core.kv.survey import AttentionLayer, can_revoke, survey
 from mlxp_core.types import KVInForce, KVScheme, KVStorage
 
 SMALLEST_GROUP = 32
@@ -43,6 +43,7 @@ def policy_for(model: LanguageModel, scheme: KVScheme, dtype: mx.Dtype) -> tuple
         layers=_counted(storages, layers, dtype_name(dtype)),
         full=sum(layer.window is None for layer in layers),
         sliding=sum(layer.window is not None for layer in layers),
+        revocable=can_revoke(model),
     )
 
 

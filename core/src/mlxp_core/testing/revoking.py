@@ -27,19 +27,19 @@ class RevokingLaws:
         dice = random.Random(seed)  # noqa: S311  # a schedule, not a secret
         rows: list[list[int]] = [[], text[:40], text[50:53]]
         session = Session(network)
-        for row in rows[1:]:
+        for beginning in rows[1:]:
             other = Session(network)
-            other.read([row])
+            other.read([beginning])
             session.cache.join(other.cache)
         for _ in range(PASSES):
             width = dice.randint(1, WIDEST)
             new = [dice.choices(text, k=dice.choice((width, dice.randint(0, width)))) for _ in rows]
             session.read(new, revocable=True)
-            for row, tokens in enumerate(new):
+            for place, tokens in enumerate(new):
                 kept = dice.randint(min(1, len(tokens)), len(tokens))
                 for count in _parts(len(tokens) - kept, dice):
-                    assert session.cache.trim(row, count)
-                rows[row] += tokens[:kept]
+                    assert session.cache.trim(place, count)
+                rows[place] += tokens[:kept]
             assert session.cache.lengths == [len(row) for row in rows]
         last = session.read([text[-3:]] * len(rows))
         for tokens, found in zip(rows, last, strict=True):

@@ -68,6 +68,7 @@ class KVInForce(Struct, frozen=True, kw_only=True):
         scheme: every layer's storage in one line; equal lines mean snapshots of one another's rows.
         layers: ``KVStorage.label``, or the type of what is kept as it is -> attention layers.
         full, sliding: attention layers that see everything before them, or a window.
+        revocable: whether rows can go back into a pass, so that guesses can be tried.
     """
 
     mode: KVMode
@@ -75,6 +76,7 @@ class KVInForce(Struct, frozen=True, kw_only=True):
     layers: Mapping[str, int]
     full: int
     sliding: int
+    revocable: bool = False
 
 
 SLOT_STEP = 256

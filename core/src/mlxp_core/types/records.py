@@ -17,12 +17,16 @@ class Usage(Struct, frozen=True, gc=False):
         cached: prompt tokens that came from the prompt cache.
         completion: every sampled token that counted: thinking, markup and the end token included.
         thinking: completion tokens inside thinking, its markers included.
+        guessed: tokens that were guessed ahead.
+        accepted: completion tokens that had been guessed.
     """
 
     prompt: int = 0
     cached: int = 0
     completion: int = 0
     thinking: int = 0
+    guessed: int = 0
+    accepted: int = 0
 
 
 class Timing(Struct, frozen=True, gc=False):
@@ -80,13 +84,14 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         running: rows in the decode batch.
         restarts: how often the engine was lost and began again; totals go on, what is measured begins anew.
         steps: engine turns so far.
+        read_tokens, drawn_tokens: tokens of prompts read, and tokens drawn, in all: as they come, not as choices end.
         cache_bytes: bytes of the rows' caches.
         budget_bytes: what models may take; 0 = nobody counts.
         reserved_bytes: the most that weights and the rows of this moment may come to, by arithmetic.
         active_bytes, peak_bytes: of all arrays, measured: now, and at most since the last model was loaded.
-        read_tokens, drawn_tokens: tokens of prompts read, and tokens drawn, in all: as they come, not as choices end.
         kv: model that is loaded -> how its keys and values are kept.
         prompt_tokens, completion_tokens: totals since the start.
+        guessed_tokens, accepted_tokens: tokens guessed ahead since the start, and those of them that were right.
         finished, failed, cancelled: choices since the start.
         host_s: seconds between device steps that the host needed, in all.
         queued_s, prefill_s, decode_s: seconds that the choices that finished spent so, in all.
@@ -104,16 +109,18 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     running: int = 0
     restarts: int = 0
     steps: int = 0
+    read_tokens: int = 0
+    drawn_tokens: int = 0
     cache_bytes: int = 0
     budget_bytes: int = 0
     reserved_bytes: int = 0
     active_bytes: int = 0
     peak_bytes: int = 0
-    read_tokens: int = 0
-    drawn_tokens: int = 0
     kv: Mapping[str, KVInForce] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    guessed_tokens: int = 0
+    accepted_tokens: int = 0
     finished: int = 0
     failed: int = 0
     cancelled: int = 0

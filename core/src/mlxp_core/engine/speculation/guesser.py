@@ -1,0 +1,147 @@
+"""Which rows of a batch guess, and how many tokens.
+
+A row guesses where its text has what it needs (see ``lookup``), and as far as its draws do not depend on each other in
+other ways: never where each has a mask of its own, never beyond ``max_tokens``. How often its guesses were right says
+what further ones are worth; a row whose guesses are all wrong does without for a while, twice as long each time. What
+all of that is worth to the batch decides how many tokens are guessed (see ``allowance``).
+
+Nothing here changes what is said: only when.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as SequenceOf
+
+from msgspec import Struct
+
+from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.speculation.allowance import Allowance
+from mlxp_core.engine.speculation.lookup import Lookup
+from mlxp_core.engine.steps import Decode, Draw, Load, Outcome, Read, Step
+from mlxp_core.types import EngineSettings
+
+TRUST = 0.5
+"""Share of right guesses before anything is known."""
+
+INERTIA = 0.7
+"""Weight of the past in a row's trust, and in the trust in rows that have not guessed yet."""
+
+LONGEST_REST = 64
+"""Tokens."""
+
+Guesses = dict[int, tuple[int, ...]]
+"""``Sequence.key`` -> what is guessed to be drawn next."""
+
+
+class _Row(Struct):
+    """One row: its text, how much it is trusted, how often in turn it was all wrong, until when it rests."""
+
+    lookup: Lookup
+    trust: float
+    failures: int = 0
+    rests_until: int = 0
+
+
+class Guesser:
+    """Guesses for the rows of all models."""
+
+    def __init__(self, settings: EngineSettings, clock: Callable[[], float]) -> None:
+        """Begin without rows.
+
+        Args:
+            settings: how to guess, and most tokens at once.
+            clock: seconds that only grow.
+        """
+        self._on = settings.speculate != "off"
+        self._most = settings.speculate_tokens
+        self._clock = clock
+        self._able: set[str] = set()
+        self._rows: dict[int, _Row] = {}
+        self._allowances: defaultdict[str, Allowance] = defaultdict(Allowance)
+        self._trust = TRUST
+        self._read_s: float | None = None  # when tokens were read last, if nothing but decoding came after
+        self._plain_rows: int | None = (
+            None  # for how many rows, if that was a step without guesses after another
+        )
+
+    def guess(self, rows: SequenceOf[Sequence]) -> Guesses:
+        """Return what is guessed for the rows of the batch; nothing, if that would not pay.
+
+        While tokens are under way that the rows do not know, the answer says only whether it is worth reading them.
+        """
+        if not rows or rows[0].order.model not in self._able:
+            return {}
+        found = {sequence.key: self._guess_one(sequence) for sequence in rows}
+        longest = max(map(len, found.values()))
+        if not longest:
+            return {}
+        hopes = {
+            width: sum(self._hope(key, min(len(guess), width - 1)) for key, guess in found.items())
+            for width in range(2, longest + 2)
+        }
+        width = self._allowances[rows[0].order.model].width(len(rows), hopes)
+        return {key: guess[: width - 1] for key, guess in found.items() if guess and width > 1}
+
+    def _guess_one(self, sequence: Sequence) -> tuple[int, ...]:
+        row = self._rows.get(sequence.key)
+        if row is None:
+            row = self._rows[sequence.key] = _Row(Lookup(sequence.prompt), self._trust)
+        row.lookup.extend(sequence.taken[len(row.lookup) - len(sequence.prompt) :])
+        most = min(self._most, sequence.max_tokens - sequence.produced - sequence.unread - 1)
+        if most < 1 or sequence.produced < row.rests_until:
+            return ()
+        guess = row.lookup.guess(most)
+        return () if sequence.hold.waits(sequence.unread + len(guess)) else guess
+
+    def _hope(self, key: int, guessed: int) -> float:
+        """Return how many tokens a row may expect of a step with so many guesses."""
+        trust = self._rows[key].trust
+        return sum(trust**right for right in range(guessed + 1))
+
+    # ── What came of it ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def settle(self, step: Step, outcome: Outcome) -> None:
+        """Learn from a step that went well."""
+        match step:
+            case Load(model):
+                able = self._on and outcome.kv is not None and outcome.kv.revocable
+                self._able = self._able | {model} if able else self._able - {model}
+            case Decode() | Read():
+                if self._able and outcome.draws:
+                    self._learn(step, outcome.draws)
+                return
+        self._read_s = self._plain_rows = None
+
+    def _learn(self, step: Decode | Read, draws: SequenceOf[Draw]) -> None:
+        now_s, before_s, was_plain = self._clock(), self._read_s, self._plain_rows
+        width = 1 + max(draw.guessed for draw in draws)
+        self._read_s = now_s
+        self._plain_rows = len(draws) if width == 1 and isinstance(step, Decode) else None
+        for draw in draws:
+            if draw.guessed:
+                self._judge(self._rows[draw.sequence.key], draw)
+        if before_s is None:
+            return
+        allowance, seconds = self._allowances[draws[0].sequence.order.model], now_s - before_s
+        if was_plain is not None and was_plain == self._plain_rows:
+            allowance.plain(len(draws), seconds)
+        else:
+            tokens = sum(len(draw.tokens) for draw in draws)
+            allowance.other(len(draws), tokens, seconds, width=width)
+
+    def _judge(self, row: _Row, draw: Draw) -> None:
+        right = len(draw.tokens) - 1
+        share = right / min(right + 1, draw.guessed)
+        row.trust = INERTIA * row.trust + (1 - INERTIA) * share
+        self._trust = INERTIA * self._trust + (1 - INERTIA) * share
+        if right:
+            row.failures = 0
+            return
+        row.failures += 1
+        row.rests_until = draw.sequence.produced + min(LONGEST_REST, 2 ** (1 + row.failures))
+
+    def forget_all_but(self, rows: Iterable[Sequence]) -> None:
+        """Let go of rows that have ended."""
+        if self._rows:
+            alive = {sequence.key for sequence in rows}
+            self._rows = {key: row for key, row in self._rows.items() if key in alive}
