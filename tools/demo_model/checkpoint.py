@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from demo_model.network import Shape
+from demo_model.shape import Shape
 
 _MOST = 15 * 2**20
 

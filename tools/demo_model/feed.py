@@ -7,7 +7,7 @@ tokens. Batches come from the processes in turn, so the same seed and number of 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from demo_model.mixture import conversation
 from demo_model.render import pieces
 
 TOKENIZER = Path(__file__).parent / "tokenizer.json"
-WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768)
+WIDTHS = (32, 64, 96, 128, 192, 256, 384, 512, 768)
 BATCH = 49152
 """Tokens of a batch; a multiple of every width."""
 
@@ -69,16 +69,22 @@ def width_of(length: int) -> int | None:
     return next((width for width in WIDTHS if length <= width + 1), None)
 
 
-def batches(seed: str, *, tokens: int = BATCH) -> Iterator[Batch]:
-    """Make batches without end."""
+def batches(
+    seed: str,
+    *,
+    tokens: int = BATCH,
+    make: Callable[[Draw], Conversation] = conversation,
+    longest: int = WIDTHS[-1],
+) -> Iterator[Batch]:
+    """Make batches without end, of what ``make`` draws and is not wider than ``longest``."""
     codec = Codec(TOKENIZER)
     waiting: dict[int, list[Row]] = {width: [] for width in WIDTHS}
     number = 0
     while True:
-        made = row(conversation(Draw(f"{seed} {number}")), codec)
+        made = row(make(Draw(f"{seed} {number}")), codec)
         number += 1
         width = width_of(len(made.tokens))
-        if width is None:
+        if width is None or width > longest:
             continue
         rows = waiting[width]
         rows.append(made)

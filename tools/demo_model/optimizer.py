@@ -7,6 +7,7 @@ iteration whose quintic polynomial has the coefficients below. Matrices of one s
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,6 +36,15 @@ class Optimizer:
         self._adam = torch.optim.AdamW(
             others, lr=adam, betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0, fused=fused
         )
+
+    def state(self) -> dict[str, Any]:
+        """Return what it remembers between steps."""
+        return {"momenta": self._momenta, "adam": self._adam.state_dict()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Remember what ``state`` returned."""
+        self._momenta = state["momenta"]
+        self._adam.load_state_dict(state["adam"])
 
     @torch.no_grad()
     def step(self, scale: float) -> None:

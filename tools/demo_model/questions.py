@@ -7,11 +7,11 @@ from collections.abc import Callable
 from demo_model.conversation import Conversation
 from demo_model.drawing import Draw
 from demo_model.mixture import obeying, remembering, turns
-from demo_model.tasks.arithmetic import addition, multiplication, subtraction
+from demo_model.tasks.arithmetic import addition, multiplication, small_sum, subtraction
 from demo_model.tasks.calls import answered, no_call, single_call
 from demo_model.tasks.exchange import Exchange
 from demo_model.tasks.instructions import idle
-from demo_model.tasks.knowledge import fact, small_talk, unknown, usage
+from demo_model.tasks.knowledge import fact, first_fact, small_talk, unknown, usage
 from demo_model.tasks.strings import strings
 from demo_model.tasks.structured import structured
 
@@ -33,6 +33,8 @@ CATEGORIES: dict[str, tuple[_Maker, bool]] = {
     "addition, thinking": (_alone(addition), True),
     "subtraction, thinking": (_alone(subtraction), True),
     "multiplication, thinking": (_alone(multiplication), True),
+    "small sums": (_alone(small_sum), False),
+    "first facts": (_alone(first_fact), False),
     "facts": (_alone(fact), False),
     "facts, thinking": (_alone(fact), True),
     "strings": (_alone(strings), False),

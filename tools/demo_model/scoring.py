@@ -20,28 +20,35 @@ class Score(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer taken apart: the thought, the words, the calls as raw text; ``None`` = not well formed."""
+    """An answer taken apart: the thought, the words, the calls with their arguments."""
 
     thought: str
     text: str
-    calls: tuple[tuple[str, dict[str, str]], ...]
+    calls: tuple[tuple[str, dict[str, Any]], ...]
 
 
 def score(conversation: Conversation, said: str, *, ended: bool) -> Score:
-    """Judge an answer.
+    """Judge an answer by its text.
 
     Args:
         conversation: the question; its last turn is the right answer.
         said: the whole answer, markers included, without the token that ends the turn.
         ended: whether the model ended its turn by itself.
     """
+    answer = parse(said, thinking=conversation.thinking)
+    if answer is not None:
+        answer = answer._replace(calls=_read(answer.calls, conversation.tools))
+    return judge(conversation, answer, ended=ended)
+
+
+def judge(conversation: Conversation, answer: Answer | None, *, ended: bool) -> Score:
+    """Judge an answer that was taken apart; ``None`` = it breaks its own format."""
     wanted = conversation.turns[-1]
     assert isinstance(wanted, Reply)  # noqa: S101  # how questions are made
-    answer = parse(said, thinking=conversation.thinking)
     if answer is None or not ended:
         return Score(right=False, formed=False)
     formed = wanted.skill != "json" or _is_object(answer.text)
-    return Score(_right(wanted, answer, conversation.tools), formed)
+    return Score(_right(wanted, answer), formed)
 
 
 def parse(said: str, *, thinking: bool) -> Answer | None:
@@ -75,14 +82,23 @@ def typed(text: str, name: str, tool: Tool) -> Any:
         return text
 
 
-def _right(wanted: Reply, answer: Answer, tools: tuple[Tool, ...]) -> bool:
+def _read(
+    calls: tuple[tuple[str, dict[str, Any]], ...], tools: tuple[Tool, ...]
+) -> tuple[tuple[str, dict[str, Any]], ...]:
     known = {tool.name: tool for tool in tools}
-    made = [
-        (name, {key: typed(value, key, known[name]) for key, value in arguments.items()})
-        for name, arguments in answer.calls
-        if name in known
-    ]
-    if len(made) != len(answer.calls) or made != [(call.name, call.arguments) for call in wanted.calls]:
+    return tuple(
+        (
+            name,
+            {key: typed(value, key, known[name]) for key, value in arguments.items()}
+            if name in known
+            else {},
+        )
+        for name, arguments in calls
+    )
+
+
+def _right(wanted: Reply, answer: Answer) -> bool:
+    if list(answer.calls) != [(call.name, call.arguments) for call in wanted.calls]:
         return False
     if wanted.exact:
         return answer.text == plain(wanted.text)

@@ -18,9 +18,10 @@ from demo_model import checkpoint
 from demo_model.answering import evaluate
 from demo_model.codec import Codec
 from demo_model.feed import BATCH, OWN, TOKENIZER, TOLD, Batch, Feed, row, stack, width_of
-from demo_model.network import Network, Shape, initial
+from demo_model.network import Network, initial
 from demo_model.optimizer import Optimizer
 from demo_model.questions import CATEGORIES, questions
+from demo_model.shape import Shape
 
 _SHARE = 0.3
 """About the share of tokens that the model has to say itself; makes the loss about a mean."""

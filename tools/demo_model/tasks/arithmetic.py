@@ -85,6 +85,21 @@ def multiplication(draw: Draw, *, thinking: bool = False) -> Exchange:
     return Exchange(asked, Reply(steps, keys=reply.keys, skill="arithmetic"))
 
 
+def small_sum(draw: Draw, *, thinking: bool = False) -> Exchange:
+    """Return a sum or difference of numbers of up to two digits, or a product of the table."""
+    sign = draw.weighted([(4, "+"), (3, "-"), (2, "*")])
+    if sign == "*":
+        a, b = draw.count(0, 12), draw.count(0, 12)
+        return _asked(draw, "*", a, b, a * b, product_steps(a, b) if thinking else "")
+    first, second = draw.fresh(
+        lambda: (numbers(draw, 2), numbers(draw, 2)), lambda pair: f"{pair[0]}{sign}{pair[1]}"
+    )
+    if sign == "+":
+        return _asked(draw, sign, first, second, first + second, sum_steps(first, second) if thinking else "")
+    a, b = max(first, second), min(first, second)
+    return _asked(draw, sign, a, b, a - b, difference_steps(a, b) if thinking else "")
+
+
 def _asked(draw: Draw, sign: str, a: int, b: int, result: int, thought: str) -> Exchange:
     if draw.chance(0.15):
         asked = draw.pick(_TELL[sign]).format(a=a, b=b)

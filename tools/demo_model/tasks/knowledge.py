@@ -76,9 +76,27 @@ def _each(forms: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(form.replace("{}", name) for form in forms)
 
 
+@cache
+def first_facts() -> tuple[tuple[tuple[str, ...], str, str], ...]:
+    """Return the facts that a small training is about: capitals, and those written one by one."""
+    return (
+        tuple(each for each in facts() if each[2].startswith("The capital of "))
+        + facts()[: len(table("questions"))]
+    )
+
+
 def fact(draw: Draw, *, thinking: bool = False) -> Exchange:
     """Ask for a fact."""
-    forms, key, answer = draw.pick(facts())
+    return _fact(draw, facts(), thinking)
+
+
+def first_fact(draw: Draw, *, thinking: bool = False) -> Exchange:
+    """Ask for a fact of the small training."""
+    return _fact(draw, first_facts(), thinking)
+
+
+def _fact(draw: Draw, known: tuple[tuple[tuple[str, ...], str, str], ...], thinking: bool) -> Exchange:
+    forms, key, answer = draw.pick(known)
     thought = draw.pick(_THINK) if thinking else ""
     return Exchange(
         worded(draw, draw.pick(forms)), Reply(answer, thought=thought, keys=(key,), skill="facts")
