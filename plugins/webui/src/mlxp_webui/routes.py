@@ -49,7 +49,8 @@ def routes(pages: Sequence[Page], static: Path = STATIC) -> list[ControllerRoute
         return response(static, "index.html", keep=ASK_AGAIN, asked=dict(request.headers))
 
     @get("/webui/{name:path}", opt=opened, include_in_schema=False, sync_to_thread=True)
-    def own(request: AnyRequest, name: str) -> Response[bytes]:
+    def own(request: AnyRequest) -> Response[bytes]:
+        name = str(request.path_params["name"])
         keep = FOREVER if name.lstrip("/").startswith(HASHED) else ASK_AGAIN
         return response(static, name, keep=keep, asked=dict(request.headers))
 
@@ -58,9 +59,10 @@ def routes(pages: Sequence[Page], static: Path = STATIC) -> list[ControllerRoute
         return listed
 
     @get("/webui/pages/{page:str}/{name:path}", opt=opened, include_in_schema=False, sync_to_thread=True)
-    def theirs(request: AnyRequest, page: str, name: str) -> Response[bytes]:
+    def theirs(request: AnyRequest) -> Response[bytes]:
+        page = str(request.path_params["page"])
         if page not in folders:
             raise NotFound(f"no plugin brings a page {page!r}")
-        return response(folders[page], name, keep=ASK_AGAIN, asked=dict(request.headers))
+        return response(folders[page], str(request.path_params["name"]), keep=ASK_AGAIN, asked=dict(request.headers))
 
     return [index, own, navigation, theirs]

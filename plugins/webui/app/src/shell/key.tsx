@@ -15,11 +15,20 @@ export function KeyDialog() {
   return (
     <Dialog title="This server takes an API key" onClose={refuseKey}>
       <form onSubmit={give} class="stack">
-        <TextField label="API key" secret value={text.value} onInput={(value) => (text.value = value)} />
+        <TextField
+          label="API key"
+          secret
+          value={text.value}
+          onInput={(value) => {
+            text.value = value;
+          }}
+        />
         <Check
           label="Remember it in this browser"
           checked={remember.value}
-          onChange={(on) => (remember.value = on)}
+          onChange={(on) => {
+            remember.value = on;
+          }}
         />
         <div class="row end">
           <button type="submit" class="primary">
