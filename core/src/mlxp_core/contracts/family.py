@@ -112,6 +112,7 @@ class DraftHead(Struct, frozen=True, kw_only=True):
         convert: change renamed tensors that need more than a new name; may be absent. If nothing is left then, the
             checkpoint has no draft network.
         float32: endings of parameter names that are float32 whatever type the other weights are served in.
+        mlx_name: parameter name -> what its tensor is called in new files; ``rename`` takes it back. Absent = the same.
     """
 
     name: str
@@ -119,6 +120,7 @@ class DraftHead(Struct, frozen=True, kw_only=True):
     rename: Callable[[str], str | None]
     convert: Callable[[MutableMapping[str, mx.array], FamilyConfig], None] | None = None
     float32: tuple[str, ...] = ()
+    mlx_name: Callable[[str], str] | None = None
 
 
 class FolderFacts(Struct, frozen=True, kw_only=True):
@@ -149,6 +151,8 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
             or nothing of it; absent = images may be cut anywhere.
         embeddings: whether hidden states of a text, pooled, say what the text is about.
         draft_head: the draft network its checkpoints may hold; absent = they hold none.
+        mlx_name: parameter name and config.json -> what MLX conversions of such a checkpoint call its tensor, which is
+            what new files are written with; ``rename`` takes it back. Absent = the same.
     """
 
     name: str
@@ -167,3 +171,4 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
     whole_images: Callable[[FamilyConfig], bool] | None = None
     embeddings: bool = True
     draft_head: DraftHead | None = None
+    mlx_name: Callable[[str, RawConfig], str] | None = None

@@ -11,7 +11,7 @@ from mlx import nn
 from mlx.utils import tree_flatten, tree_unflatten
 from msgspec import Struct
 
-from mlxp_core.contracts import FamilyConfig, KVPolicy, LanguageModel, ModelFamily
+from mlxp_core.contracts import FamilyConfig, KVPolicy, LanguageModel, ModelFamily, RawConfig
 from mlxp_core.errors import ModelFolderError, PluginError
 from mlxp_core.kv import policy_for
 from mlxp_core.loading.folder import ModelFolder
@@ -72,6 +72,7 @@ def load_network(
     dtype: WeightDtype = "auto",
     used: int | None = None,
     kv: KVScheme = _AS_MADE,
+    packed: bool = True,
     progress: Progress | None = None,
 ) -> Network:
     """Build a family's network and read its weights.
@@ -83,6 +84,7 @@ def load_network(
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
         used: ids from this one on are no tokens (``Tokenizer.used``); ``None`` = all are.
         kv: how keys and values are to be kept.
+        packed: whether modules stay quantized that are stored so; else they get plain numbers.
         progress: told after every slice; what it raises ends the loading.
 
     Raises:
@@ -96,6 +98,8 @@ def load_network(
             f"family {family.name!r} builds a {type(model).__name__}, which is no mlx.nn.Module"
         )
     weights = read_weights(folder, family, config, folder.tensors)
+    if not packed:
+        unpack(model, weights, folder.config)
     total = set_weights(folder, model, weights, dtype=dtype, float32=family.float32, progress=progress)
     embedded = model.embed(mx.zeros((1, 1), dtype=mx.int32))  # never computed: only shape and type are asked
     policy, in_force = policy_for(model, kv, embedded.dtype)
@@ -172,6 +176,28 @@ def check_parameters(
     ]
     if faults:
         raise ModelFolderError(f"{model}: tensors do not fit the configuration; {'; '.join(faults)}")
+
+
+def unpack(model: nn.Module, weights: Weights, config: RawConfig) -> dict[str, Packing]:
+    """Put plain numbers, not computed yet, in the place of all packed ones, and return how they were packed.
+
+    Args:
+        model: the network, with its plain modules.
+        weights: its parameters, as they are stored; changed.
+        config: config.json, which names the modes.
+
+    Raises:
+        ModelFolderError: when shapes fit no packing.
+    """
+    modes, modules = NamedModes(config), dict(model.named_modules())
+    packings: dict[str, Packing] = {}
+    for name in list(weights.arrays):
+        path = name.removesuffix(".scales")
+        if path != name and path in modules:
+            inputs = modules[path]["weight"].shape[-1]
+            packings[path] = _packing(path, inputs, weights, modes)
+            _unpack(path, weights, packings[path])
+    return packings
 
 
 def _quantize(model: nn.Module, weights: Weights, modes: NamedModes) -> None:

@@ -134,6 +134,14 @@ class FamilySuite(NeedLaws, ReuseLaws, RevokingLaws):
         assert weights.keys() == own.keys()
         assert all(mx.array_equal(weights[name], own[name]) for name in own)
 
+    def test_new_files_have_names_that_are_taken_back(
+        self, family: ModelFamily, tiny_config: RawConfig, network: LanguageModel
+    ) -> None:
+        """What MLX conversions call a tensor is the parameter that it is for."""
+        mlx_name = family.mlx_name or (lambda name, _: name)
+        for name in parameters(network):
+            assert family.rename(mlx_name(name, tiny_config)) == name
+
     def test_adapters_have_modules_to_attach_to(
         self, family: ModelFamily, network: LanguageModel, absent_targets: frozenset[str]
     ) -> None:

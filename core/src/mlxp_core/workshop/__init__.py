@@ -1,6 +1,6 @@
 """A model outside of the engine, for work that takes it apart: on one thread, in a process of its own.
 
-``open_model`` reads a folder, ``OpenModel.network`` its weights. Importing this loads no mlx.
+``open_model`` reads a folder, ``OpenModel.network`` its weights. Importing this loads no mlx; ``.parts`` does.
 """
 
 from mlxp_core.loading.folder import ModelFolder

@@ -45,12 +45,17 @@ class OpenModel(Struct, frozen=True, eq=False):
         return self.frontend.config
 
     def network(
-        self, dtype: Dtype = "auto", *, progress: Callable[[int, int], None] | None = None
+        self,
+        dtype: Dtype = "auto",
+        *,
+        packed: bool = True,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Network:
         """Build the network and read its weights; ``network.model`` is an ``mlx.nn.Module``.
 
         Args:
             dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
+            packed: whether modules stay quantized that are stored so; else they get plain numbers.
             progress: told (bytes read, bytes in all); what it raises ends the reading.
 
         Raises:
@@ -63,6 +68,7 @@ class OpenModel(Struct, frozen=True, eq=False):
             self.family,
             self.config,
             dtype=dtype,
+            packed=packed,
             used=self.frontend.tokenizer.used,
             progress=progress,
         )

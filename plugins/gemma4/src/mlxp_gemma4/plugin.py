@@ -52,6 +52,7 @@ def mlxp_model_families() -> list[ModelFamily]:
             build=_build,
             rename=weights.rename,
             convert=weights.convert,
+            mlx_name=weights.mlx_name,
             need=need.need,
             tool_format=tools.FORMAT.name,
             thinking_format=thinking.FORMAT.name,

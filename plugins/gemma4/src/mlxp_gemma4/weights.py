@@ -11,6 +11,7 @@ import re
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
+from mlxp_core.contracts import RawConfig
 from mlxp_gemma4.config import Gemma4Config
 
 if TYPE_CHECKING:
@@ -57,3 +58,9 @@ def convert(weights: MutableMapping[str, mx.array], config: Gemma4Config) -> Non
             half = both.shape[1] // 2
             weights[f"{fused[1]}gate_proj.{fused[2]}"] = both[:, :half]
             weights[f"{fused[1]}up_proj.{fused[2]}"] = both[:, half:]
+
+
+def mlx_name(name: str, config: RawConfig) -> str:
+    """Return what MLX conversions call the tensor of a parameter: of a whole model, or of a text network alone."""
+    prefix = "language_model." if "text_config" in config else ""
+    return prefix + name.replace(".experts.", ".experts.switch_glu.")

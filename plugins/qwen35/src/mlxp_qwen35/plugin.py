@@ -55,6 +55,7 @@ def mlxp_model_families() -> list[ModelFamily]:
             build=_build,
             rename=weights.rename,
             convert=weights.convert,
+            mlx_name=weights.mlx_name,
             need=need.need,
             tool_format=tools.FORMAT.name,
             thinking_format=thinking.FORMAT.name,
@@ -70,6 +71,7 @@ def mlxp_model_families() -> list[ModelFamily]:
                 build=_build_draft,
                 rename=weights.rename_draft,
                 convert=weights.convert_draft,
+                mlx_name=weights.mlx_name_of_draft,
             ),
         )
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
+from mlxp_core.contracts import RawConfig
 from mlxp_qwen35.config import Qwen35Config
 
 if TYPE_CHECKING:
@@ -112,6 +113,16 @@ def split_experts(weights: MutableMapping[str, mx.array]) -> None:
         path, inner = name.removesuffix(joint), both.shape[1] // 2
         weights[f"{path}.gate_proj.weight"] = both[:, :inner]
         weights[f"{path}.up_proj.weight"] = both[:, inner:]
+
+
+def mlx_name(name: str, config: RawConfig) -> str:  # noqa: ARG001  # all of them alike
+    """Return what MLX conversions call the tensor of a parameter."""
+    return f"language_model.{name}"
+
+
+def mlx_name_of_draft(name: str) -> str:
+    """Return what the tensor of a parameter of the draft head is called beside those of an MLX conversion."""
+    return f"language_model.mtp.{name}"
 
 
 def _in_layer(name: str) -> str:
