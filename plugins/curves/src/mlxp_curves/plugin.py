@@ -1,9 +1,10 @@
-"""What this plugin brings: the sampler stages ``hlg`` and ``curve``, and the endpoints to try them."""
+"""What this plugin brings: the sampler stages ``hlg`` and ``curve``, endpoints to try them, and a page to draw them."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlxp_core import hookimpl
@@ -15,6 +16,7 @@ from mlxp_curves.protocol import make_protocol
 
 if TYPE_CHECKING:
     from mlxp_core.contracts.sampling import LogitsMap
+    from mlxp_webui import Page
 
 
 def build_hlg(settings: Sequence[Hlg]) -> LogitsMap:
@@ -54,3 +56,20 @@ def mlxp_sampler_stages() -> list[SamplerStage]:
 def mlxp_protocols() -> list[WireProtocol]:
     """Return the one protocol."""
     return [make_protocol(CurveDecoder(lambda: f"curve-{uuid.uuid4().hex}"))]
+
+
+@hookimpl(optionalhook=True)  # without the web app nobody asks
+def mlxp_webui_pages() -> list[Page]:
+    """Return the designer."""
+    from mlxp_webui import Page
+
+    return [
+        Page(
+            id="curves",
+            title="Curves",
+            icon="M4 4v16h16M7 17c6 0 4-10 12-11",
+            folder=Path(__file__).parent / "page",
+            module="page.js",
+            order=60,
+        )
+    ]
