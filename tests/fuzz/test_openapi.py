@@ -27,7 +27,7 @@ from mlxp_core.server.openapi import document
 from mlxp_core.testing.client import serve
 from mlxp_core.types import PluginSettings
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "30"))
 CHECKS = (
     not_a_server_error,
     status_code_conformance,
