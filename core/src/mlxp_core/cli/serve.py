@@ -20,6 +20,7 @@ from mlxp_core.cli.folders import cache_folder
 from mlxp_core.cli.models import chosen
 from mlxp_core.cli.progress import loading
 from mlxp_core.cli.selection import set_up_here
+from mlxp_core.cli.start_page import has_start_page, open_start_page, wanted
 from mlxp_core.errors import SetupError
 from mlxp_core.types import EngineSettings, EngineStats, ModelsSettings, ServerSettings
 
@@ -32,9 +33,17 @@ log = logging.getLogger("mlxp")
 @click.command()
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
 @click.option("--config", metavar="FILE", help="The settings file, in place of ./mlxp.toml.")
+@click.option(
+    "--open/--no-open",
+    "browse",
+    default=None,
+    help="Open the start page in a browser [default: at a terminal].",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log what is going on inside, too.")
 @setting_options
-def serve(models: tuple[str, ...], config: str | None, verbose: bool, **given: object) -> None:
+def serve(  # one parameter an option
+    models: tuple[str, ...], *, config: str | None, browse: bool | None, verbose: bool, **given: object
+) -> None:
     """Serve each MODEL over HTTP.
 
     MODEL is a folder, or a name that a plugin can resolve. Without one, the best model on this machine is served.
@@ -49,10 +58,12 @@ def serve(models: tuple[str, ...], config: str | None, verbose: bool, **given: o
     check_exposure(server)
     _check_back_end()
     with bind(server) as sock:
-        _run(chosen(models, setup), setup, sock, began)
+        _run(chosen(models, setup), setup, sock, began, browse=browse)
 
 
-def _run(paths: Mapping[str, Path], setup: "Setup", sock: socket.socket, began: float) -> None:
+def _run(
+    paths: Mapping[str, Path], setup: "Setup", sock: socket.socket, began: float, *, browse: bool | None
+) -> None:
     from mlxp_core.cli.assembly import assemble  # `mlxp --help` needs none of this
     from mlxp_core.desk import line_up, open_model  # as above
     from mlxp_core.loading.files import model_name  # as above
@@ -75,11 +86,16 @@ def _run(paths: Mapping[str, Path], setup: "Setup", sock: socket.socket, began: 
         def loaded(stats: EngineStats) -> None:
             shown.close()
             if stats.state == "ready":
-                names = ", ".join(lineup.models)
-                click.echo(banner(names, address(server.host, sock), registry.protocols, server))
+                names, url = ", ".join(lineup.models), address(server.host, sock)
+                click.echo(banner(names, url, registry.protocols, server))
+                if has_start_page(app):
+                    click.echo(f"in a browser: {url}/")
+                    if wanted(browse, os.environ, sys.stdout):
+                        open_start_page(url)
                 click.echo(f"ready after {time.perf_counter() - began:.1f} s; Ctrl-C stops")
 
-        run_server(build_app(registry, desk, server), desk, server, sock, loaded=loaded)
+        app = build_app(registry, desk, server)
+        run_server(app, desk, server, sock, loaded=loaded)
 
 
 def _check_back_end() -> None:

@@ -63,6 +63,8 @@ def routes(pages: Sequence[Page], static: Path = STATIC) -> list[ControllerRoute
         page = str(request.path_params["page"])
         if page not in folders:
             raise NotFound(f"no plugin brings a page {page!r}")
-        return response(folders[page], str(request.path_params["name"]), keep=ASK_AGAIN, asked=dict(request.headers))
+        return response(
+            folders[page], str(request.path_params["name"]), keep=ASK_AGAIN, asked=dict(request.headers)
+        )
 
     return [index, own, navigation, theirs]

@@ -1,16 +1,18 @@
 import { useState } from "preact/hooks";
 import type { Download } from "../../api/answers";
-import { usePolled } from "../../api/polled";
+import type { Polled } from "../../api/polled";
 import { Button, format, Meter, TextField } from "../../parts";
 import type { App } from "../../shell/app";
 
-const OFTEN_S = 1;
+interface Props {
+  readonly app: App;
+  readonly downloads: Polled<{ downloads: Download[] }>;
+}
 
 /** A form to fetch a model by its id, and how the newest downloads are. */
-export function Downloads({ app }: { readonly app: App }) {
+export function Downloads({ app, downloads }: Props) {
   const [repo, setRepo] = useState("");
   const [fault, setFault] = useState<string>();
-  const downloads = usePolled<{ downloads: Download[] }>("/downloads", OFTEN_S);
 
   const ask = async (name: string, sent: { method: string; body?: unknown }, path: string) => {
     try {

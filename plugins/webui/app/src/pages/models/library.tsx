@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import type { LibraryModel } from "../../api/answers";
 import { usePolled } from "../../api/polled";
 import { Button, type Column, format, Table } from "../../parts";
@@ -6,9 +7,10 @@ import { FitBar } from "./fit";
 
 const SELDOM_S = 15;
 
-/** The models on disk, those of this server first, then the largest. */
-export function Library({ context }: { readonly context: number }) {
+/** The models on disk, those of this server first, then the largest. Looks again when one has arrived. */
+export function Library({ context, arrived }: { readonly context: number; readonly arrived: number }) {
   const library = usePolled<{ models: LibraryModel[] }>(`/library?context=${context}`, SELDOM_S);
+  useEffect(library.again, [arrived]);
   const models = [...(library.value?.models ?? [])].sort(
     (a, b) => Number(b.serving) - Number(a.serving) || b.size_bytes - a.size_bytes,
   );

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
-import type { ModelCard, PluginReport } from "../../api/answers";
+import type { Download, ModelCard, PluginReport } from "../../api/answers";
 import { usePolled } from "../../api/polled";
 import { Select } from "../../parts";
+import type { App } from "../../shell/app";
 import { type PageProps, pageOf } from "../page";
 import { Brought } from "./brought";
 import { Downloads } from "./downloads";
@@ -11,6 +12,7 @@ import "./page.css";
 
 const CONTEXTS = [2048, 8192, 16_384, 32_768, 65_536, 131_072, 262_144];
 const USUAL = 8192;
+const MOVING_S = 1;
 const OFTEN_S = 3;
 const SELDOM_S = 60;
 
@@ -32,10 +34,21 @@ function ModelsPage({ app }: PageProps) {
         />
       </header>
       <Offered app={app} models={offered} context={context} />
-      {hub && <Downloads app={app} />}
-      {hub && <Library context={context} />}
+      {hub && <OnDisk app={app} context={context} />}
       <Brought plugins={plugins} />
     </div>
+  );
+}
+
+/** What the hub's plugin knows: models that are coming, and those that are here. */
+function OnDisk({ app, context }: { readonly app: App; readonly context: number }) {
+  const downloads = usePolled<{ downloads: Download[] }>("/downloads", MOVING_S);
+  const arrived = downloads.value?.downloads.filter((each) => each.state === "done").length ?? 0;
+  return (
+    <>
+      <Downloads app={app} downloads={downloads} />
+      <Library context={context} arrived={arrived} />
+    </>
   );
 }
 
