@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlxp_core.desk import Ticket
-from mlxp_core.types import Failed, Finished, TextDelta, Timing, Usage
+from mlxp_core.types import Failed, Finished, GenerateRequest, TextDelta, Timing, Usage
 
 LAST = Finished("stop", Usage(), Timing())
 
@@ -16,7 +16,8 @@ class Witness:
     def __init__(self, choices=1):
         self.left = 0
         self.closed = 0
-        self.ticket = Ticket("r", choices, leave=self.leave, close=self.close)
+        request = GenerateRequest(id="r", model="m", prompt="hello")
+        self.ticket = Ticket(request, choices, leave=self.leave, close=self.close)
 
     def leave(self):
         self.left += 1

@@ -283,7 +283,7 @@ class Desk(Services):
         # Once more: adapters may have gone while the request was prepared.
         mounts = catalogue.mounts_of(self._catalogue, request.adapters or ())
         ticket = Ticket(
-            request.id,
+            request,
             len(prepared) * request.choices,
             leave=lambda: self._engine.cancel(request.id),
             close=lambda: self._house.leave(request.id),

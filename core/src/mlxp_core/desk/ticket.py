@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Self
 
 from mlxp_core.desk.progress import progress
-from mlxp_core.types import ChoiceProgress, Event, Failed, Finished
+from mlxp_core.types import ChoiceProgress, Event, Failed, Finished, GenerateRequest
 
 
 class Ticket:
@@ -18,12 +18,14 @@ class Ticket:
 
     Attributes:
         id: the request's.
+        request: as it was resolved: model, adapters and seed are set.
+        said: all that was said so far.
         ended: whether every choice has had its last event.
     """
 
     def __init__(
         self,
-        request_id: str,
+        request: GenerateRequest,
         choices: int,
         *,
         leave: Callable[[], object],
@@ -32,33 +34,44 @@ class Ticket:
         """Make a ticket that nobody has spoken into yet.
 
         Args:
-            request_id: the request's id.
+            request: what is asked.
             choices: how many answers will come.
             leave: tells the engine that nobody waits any more.
             close: called once, when the last choice has ended.
         """
-        self.id = request_id
+        self.id = request.id
+        self.request = request
+        self.said: list[Event] = []
         self.ended = False
         self._choices = choices
         self._open = choices
         self._leave = leave
         self._close = close
-        self._said: list[Event] = []
+        self._endings: list[Callable[[], object]] = []
         self._listeners: set[Listener] = set()
 
     def take(self, events: list[Event]) -> None:
         """Add what the engine said in one step."""
-        self._said.extend(events)
+        self.said.extend(events)
         self._open -= sum(1 for event in events if isinstance(event, Finished | Failed))
         if self._open <= 0 and not self.ended:
             self.ended = True
             self._close()
+            for ending in self._endings:
+                ending()
         for listener in self._listeners:
             listener.wake()
 
+    def when_ended(self, call: Callable[[], object]) -> None:
+        """Call once when every choice has had its last event; at once, if that is so already."""
+        if self.ended:
+            call()
+        else:
+            self._endings.append(call)
+
     def listen(self) -> "Listener":
         """Return a new listener, at the first event. Close it, best by ``with``."""
-        listener = Listener(self, self._said)
+        listener = Listener(self, self.said)
         self._listeners.add(listener)
         return listener
 
@@ -77,7 +90,7 @@ class Ticket:
 
     def progress(self) -> tuple[ChoiceProgress, ...]:
         """Return how far each choice is."""
-        return progress(self._said, self._choices)
+        return progress(self.said, self._choices)
 
     def cancel(self) -> None:
         """Stop as soon as possible; the events still end with ``Finished("cancelled")``."""

@@ -11,10 +11,12 @@ from mlxp_core.desk import Desk, RegistryFace
 from mlxp_core.errors import PluginError
 from mlxp_core.server import openapi
 from mlxp_core.server.access import Access, Guard
+from mlxp_core.server.clerk import Clerk
 from mlxp_core.server.cors import cors
 from mlxp_core.server.endpoints import handlers
 from mlxp_core.server.errors import Shapes, exception_handlers
 from mlxp_core.server.lifespan import LifeObservers, living
+from mlxp_core.server.records import open_records
 from mlxp_core.server.request_id import show_request_id
 from mlxp_core.server.unrouted import unrouted
 from mlxp_core.types import ServerSettings
@@ -38,15 +40,17 @@ def build_app(registry: ServerRegistry, desk: Desk, settings: ServerSettings) ->
 
     Raises:
         PluginError: two protocols claim one path.
-        SetupError: a key or an origin in the settings cannot work.
+        SetupError: a key, an origin or a folder in the settings cannot work.
     """
     protocols = list(registry.protocols.values())
     _check_paths(protocols)
     guard = Guard(settings)
-    ours = [handler for protocol in protocols for handler in handlers(protocol, desk, settings)]
+    records = open_records(settings)
+    clerk = Clerk(desk.version, records)
+    ours = [handler for protocol in protocols for handler in handlers(protocol, desk, clerk, settings)]
     return Litestar(
         route_handlers=[*ours, *registry.routes(desk)],
-        lifespan=[living(desk, registry.observers)],
+        lifespan=[living(desk, registry.observers, records)],
         middleware=[Access(guard)],
         exception_handlers=unrouted(guard, exception_handlers(Shapes(protocols), settings.body_limit_bytes)),
         before_send=[show_request_id],

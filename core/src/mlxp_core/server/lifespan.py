@@ -9,6 +9,7 @@ from litestar import Litestar
 
 from mlxp_core.contracts import Services
 from mlxp_core.desk import Desk, ObserversFace
+from mlxp_core.server.records import Records
 from mlxp_core.types import EngineStats, ModelInfo
 
 LOOK_EVERY_S = 0.02
@@ -30,7 +31,9 @@ class LifeObservers(ObserversFace, Protocol):
         ...
 
 
-def living(desk: Desk, observers: LifeObservers) -> Callable[[Litestar], AbstractAsyncContextManager[None]]:
+def living(
+    desk: Desk, observers: LifeObservers, records: Records | None = None
+) -> Callable[[Litestar], AbstractAsyncContextManager[None]]:
     """Return the lifespan of an application around ``desk``. Weights load while requests may queue already."""
 
     @asynccontextmanager
@@ -44,6 +47,8 @@ def living(desk: Desk, observers: LifeObservers) -> Callable[[Litestar], Abstrac
             observers.stopping()
             announcement.cancel()
             await asyncio.to_thread(desk.stop)
+            if records is not None:
+                await asyncio.to_thread(records.close)
 
     return life
 

@@ -107,12 +107,24 @@ from mlxp_core.types.settings import (
     PluginSettings,
     ServerSettings,
 )
+from mlxp_core.types.transcript import (
+    TRANSCRIPT_TYPE,
+    TRANSCRIPT_VERSION,
+    Said,
+    SaidCall,
+    SaidText,
+    SaidThinking,
+    ToldChoice,
+    Transcript,
+)
 from mlxp_core.types.wire import WireRequest, WireResponse
 
 __all__ = [
     "PIECES",
     "RING_SLACK",
     "SLOT_STEP",
+    "TRANSCRIPT_TYPE",
+    "TRANSCRIPT_VERSION",
     "AdapterInfo",
     "AdapterSettings",
     "AdaptersFound",
@@ -190,6 +202,10 @@ __all__ = [
     "ReuseCause",
     "Role",
     "RunningRequest",
+    "Said",
+    "SaidCall",
+    "SaidText",
+    "SaidThinking",
     "Sampling",
     "Scored",
     "ServerSettings",
@@ -208,8 +224,10 @@ __all__ = [
     "TokenScore",
     "TokenizeRequest",
     "Tokenized",
+    "ToldChoice",
     "ToolChoice",
     "ToolSpec",
+    "Transcript",
     "UnmountRequest",
     "Unmounted",
     "Usage",

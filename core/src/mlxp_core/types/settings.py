@@ -24,6 +24,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         cors_origins: origins of web pages that may call this server, such as ``http://localhost:3000``; ``*`` = all.
         insecure_public: allow an address that others can reach without an API key.
         image_hosts: hosts that images may be fetched from; ``*.example.org`` = those below it, ``*`` = all public ones.
+        records: folder for a transcript of every answer, the conversation included; absent = nothing is kept.
+        records_bytes: most bytes in that folder; the oldest transcripts go.
     """
 
     host: str = "127.0.0.1"
@@ -38,6 +40,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cors_origins: tuple[str, ...] = ()
     insecure_public: bool = False
     image_hosts: tuple[str, ...] = ()
+    records: Path | None = None
+    records_bytes: int = 2**30
 
 
 class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
