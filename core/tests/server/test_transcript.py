@@ -32,7 +32,7 @@ from mlxp_core.types import (
 
 USAGE, TIMING = Usage(prompt=3, completion=9, thinking=2), Timing(1.0, 2.0, 3.0)
 
-texts = st.text("ab {\"\n\\é", min_size=1, max_size=8)
+texts = st.text('ab {"\n\\é', min_size=1, max_size=8)
 parts = st.lists(
     st.one_of(
         texts.map(SaidText),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mlxp_core.contracts import ACCESS, Decoded, Endpoint, Exchange, Exchanged, Query, WireProtocol
 from mlxp_core.desk import Desk
 from mlxp_core.errors import BadRequest
+from mlxp_core.server.clerk import Clerk, wants_transcript
 from mlxp_core.server.errors import ClientLeft, respond
 from mlxp_core.server.request_id import HEADER, HttpRequest, request_id
 from mlxp_core.server.streaming import Chunks, EventStream, unless_left
@@ -26,18 +27,24 @@ D = TypeVar("D", Decoded, Exchanged[Any])
 Handler = Callable[[HttpRequest], Awaitable[ASGIApp]]
 
 
-def handlers(protocol: WireProtocol, desk: Desk, settings: ServerSettings) -> list[HTTPRouteHandler]:
+def handlers(
+    protocol: WireProtocol, desk: Desk, clerk: Clerk, settings: ServerSettings
+) -> list[HTTPRouteHandler]:
     """Return a handler for every path of a protocol."""
-    return [_route(protocol, endpoint, desk, settings) for endpoint in protocol.endpoints]
+    return [_route(protocol, endpoint, desk, clerk, settings) for endpoint in protocol.endpoints]
 
 
 def _route(
-    protocol: WireProtocol, endpoint: Endpoint | Exchange | Query, desk: Desk, settings: ServerSettings
+    protocol: WireProtocol,
+    endpoint: Endpoint | Exchange | Query,
+    desk: Desk,
+    clerk: Clerk,
+    settings: ServerSettings,
 ) -> HTTPRouteHandler:
     methods: list[Method] = ["GET", "HEAD"] if endpoint.method == "GET" else [endpoint.method]
     match endpoint:
         case Endpoint():
-            handler = _generating(protocol, endpoint, desk, settings)
+            handler = _generating(protocol, endpoint, desk, clerk, settings)
         case Exchange():
             handler = _exchanging(protocol, endpoint, desk, settings)
         case Query():
@@ -70,14 +77,20 @@ def _exchanging(protocol: WireProtocol, exchange: Exchange, desk: Desk, settings
     return answer
 
 
-def _generating(protocol: WireProtocol, endpoint: Endpoint, desk: Desk, settings: ServerSettings) -> Handler:
+def _generating(
+    protocol: WireProtocol, endpoint: Endpoint, desk: Desk, clerk: Clerk, settings: ServerSettings
+) -> Handler:
     async def generate(request: HttpRequest) -> ASGIApp:
-        decoded = await _decode(endpoint.decode, await _read(request))
+        wire = await _read(request)
+        decoded = await _decode(endpoint.decode, wire)
         headers = _warning_headers(decoded.warnings, strict=settings.strict)
         identity = request_id(request.scope)
 
         async def open_answer() -> EventStream | WireResponse:
             ticket = await desk.generate(decoded.request, protocol=protocol.name)
+            clerk.note(ticket, wire, protocol.name)
+            if wants_transcript(wire):
+                return await clerk.tell(ticket, wire, protocol.name)
             encoder = decoded.encoder
             with ExitStack() as stack:
                 listener = stack.enter_context(ticket.listen())
