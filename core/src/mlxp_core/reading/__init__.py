@@ -1,5 +1,7 @@
 """Tokens to events: text, thinking, tool calls, stop strings. Public: formats are built from these pieces.
 
+The grammar of a family's calls is built from ``parameters`` or ``call_as_json``, and ``call_grammar``.
+
 A parser of tool calls is usually a ``CallBlock`` around readers of single calls: ``TaggedCall`` for tags, ``JsonCall``
 for JSON, or one of the family's own. Such a reader turns values into fragments of JSON with ``ArgumentWriter`` (or
 ``value_json``), looks for its marks with ``overlap`` and ``might_begin`` so that any cut gives the same, and is a
@@ -7,13 +9,22 @@ for JSON, or one of the family's own. Such a reader turns values into fragments 
 """
 
 from mlxp_core.reading.block import CallBlock
+from mlxp_core.reading.calling import (
+    Parameter,
+    arguments_schema,
+    call_as_json,
+    call_grammar,
+    callable_now,
+    parameters,
+    self_contained,
+)
 from mlxp_core.reading.calls import CallReader, random_call_id
 from mlxp_core.reading.detokenize import Detokenizer, TokenTable
 from mlxp_core.reading.elements import ElementText
 from mlxp_core.reading.json_call import JsonCall
 from mlxp_core.reading.reader import End, Reader
 from mlxp_core.reading.scanner import MarkerScanner, might_begin, overlap
-from mlxp_core.reading.schema import Types, is_text, parameter_types
+from mlxp_core.reading.schema import Types, is_text, parameter_types, types_of
 from mlxp_core.reading.steering import Thought, thought_of
 from mlxp_core.reading.stops import StopScanner
 from mlxp_core.reading.tagged import (
@@ -38,6 +49,7 @@ __all__ = [
     "End",
     "JsonCall",
     "MarkerScanner",
+    "Parameter",
     "Reader",
     "StopScanner",
     "Tag",
@@ -46,15 +58,22 @@ __all__ = [
     "Thought",
     "TokenTable",
     "Types",
+    "arguments_schema",
     "attribute_tag",
+    "call_as_json",
+    "call_grammar",
+    "callable_now",
     "equals_tag",
     "is_text",
     "might_begin",
     "object_json",
     "overlap",
     "parameter_types",
+    "parameters",
     "quoted",
     "random_call_id",
+    "self_contained",
     "thought_of",
+    "types_of",
     "value_json",
 ]

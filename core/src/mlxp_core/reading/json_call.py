@@ -9,11 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from mlxp_core.contracts import CallArguments, CallEnd, CallName, CallSign, Malformed
 from mlxp_core.reading.scanner import overlap
-from mlxp_core.reading.values import object_json
+from mlxp_core.reading.values import decoded, object_json
 from mlxp_core.types import ToolSpec
 
 _TURN = re.compile(r'["{}\[\],<]')
@@ -100,7 +98,7 @@ class JsonCall:
             return whole
         self._at, self._string = found.end(), None
         if self._is_call():
-            self._member(_decoded(self._text[start : self._at]), signs)
+            self._member(decoded(self._text[start : self._at]), signs)
         return True
 
     def _member(self, value: Any, signs: list[CallSign]) -> None:
@@ -194,16 +192,9 @@ class JsonCall:
         return "" if whole else _NO_OBJECT
 
 
-def _decoded(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-
-
 def _told(text: str) -> str | None:
     """Return arguments that are not written as an object: a JSON text that holds one, or nothing at all."""
-    whole = _decoded(text)
+    whole = decoded(text)
     if not isinstance(whole, Mapping):
         return None
     for holder in (whole.get("function"), whole):

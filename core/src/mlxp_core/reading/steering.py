@@ -49,7 +49,7 @@ def thought_of(
         raise BadRequest(
             f"the end of this model's thinking, {thinking.close!r}, is no token of its own, so its answer cannot be "
             "held to a shape behind it; switch thinking off",
-            param="response_format",
+            param="output",
         )
     may_open = request.thinking is True and not inside
     return Thought(

@@ -6,6 +6,7 @@ text. Since fragments are sent while they are read, a key that comes twice stand
 of JSON take the last, which is what models mean.
 """
 
+import json
 import re
 from typing import Any
 
@@ -44,7 +45,9 @@ def value_json(text: str, types: Types) -> str:
     if is_text(types) or not text.strip():
         return quoted(text)
     readings = [reading for reading in (text.strip(), _from_python(text.strip())) if reading is not None]
-    values = [(reading, value) for reading in readings if (value := _decoded(reading)) is not _NOTHING]
+    values = [
+        (reading, value) for reading in readings if (value := decoded(reading, _NOTHING)) is not _NOTHING
+    ]
     for reading, value in values:
         if types is None or types & types_of(value):
             return reading
@@ -55,7 +58,7 @@ def value_json(text: str, types: Types) -> str:
 
 def object_json(text: str) -> str | None:
     """Return ``text`` when it is a JSON object, else ``None``."""
-    return text if isinstance(_decoded(text), dict) else None
+    return text if isinstance(decoded(text), dict) else None
 
 
 class ArgumentWriter:
@@ -96,11 +99,24 @@ class ArgumentWriter:
 _NOTHING: Any = object()
 
 
-def _decoded(text: str) -> Any:
+def decoded(text: str, otherwise: Any = None) -> Any:
+    """Return the value of a JSON text; ``otherwise`` for what is no JSON.
+
+    A number may be larger than a float holds: JSON does not mind.
+    """
     try:
         return msgspec.json.decode(text)
+    except msgspec.ValidationError:
+        return _with_large_numbers(text, otherwise)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return _NOTHING
+        return otherwise
+
+
+def _with_large_numbers(text: str, otherwise: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
 
 
 def _from_python(text: str) -> str | None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from mlxp_core.contracts import CallArguments, CallEnd, CallName, CallSign, Malformed, ToolFormat, ToolParser
 from mlxp_core.reading import CallBlock, overlap
 from mlxp_core.types import ToolSpec
+from mlxp_gemma4.calling import BEGIN, END, grammar
 from mlxp_gemma4.notation import MARK, ObjectReader
 
-_BEGIN, _END = "<|tool_call>", "<tool_call|>"
 _CALL = "call:"
 _HEAD = re.compile(r"call:([^{}<\n]*)\{")
 _HEAD_BEGUN = re.compile(r"call:[^{}<\n]*")
@@ -96,7 +96,7 @@ class NotedCall:
 
 def parser(tools: tuple[ToolSpec, ...]) -> ToolParser:
     """Return a parser for one block; it may hold several calls, and its end may be missing."""
-    return CallBlock(wrappers={_BEGIN: _END}, calls={_CALL: lambda: NotedCall(tools, (_END, _BEGIN))})
+    return CallBlock(wrappers={BEGIN: END}, calls={_CALL: lambda: NotedCall(tools, (END, BEGIN))})
 
 
-FORMAT = ToolFormat(name="gemma4", openers=(_BEGIN,), keeps=(_END, MARK), parser=parser)
+FORMAT = ToolFormat(name="gemma4", openers=(BEGIN,), keeps=(END, MARK), parser=parser, grammar=grammar)

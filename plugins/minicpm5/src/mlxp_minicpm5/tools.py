@@ -3,6 +3,7 @@
 from mlxp_core.contracts import ToolFormat, ToolParser
 from mlxp_core.reading import ATTRIBUTE_TAGS, EQUALS_TAGS, CallBlock, JsonCall, TaggedCall
 from mlxp_core.types import ToolSpec
+from mlxp_minicpm5.calling import grammar
 
 _WRAPPER_END = "</tool_call>"
 
@@ -23,4 +24,5 @@ FORMAT = ToolFormat(
     openers=("<function", "<tool_call>"),
     keeps=("</function>", "<param", "</param>", _WRAPPER_END),
     parser=parser,
+    grammar=grammar,
 )

@@ -3,19 +3,20 @@
 from mlxp_core.contracts import ToolFormat, ToolParser
 from mlxp_core.reading import EQUALS_TAGS, CallBlock, JsonCall, TaggedCall
 from mlxp_core.types import ToolSpec
-
-_BEGIN, _END = "<tool_call>", "</tool_call>"
+from mlxp_qwen35.calling import BEGIN, END, grammar
 
 
 def parser(tools: tuple[ToolSpec, ...]) -> ToolParser:
     """Return a parser for one block: a call by itself, or calls of either form within ``<tool_call>``."""
     return CallBlock(
-        wrappers={_BEGIN: _END},
+        wrappers={BEGIN: END},
         calls={
-            "<function": lambda: TaggedCall((EQUALS_TAGS,), tools, (_END,)),
-            "{": lambda: JsonCall(tools, (_END,)),
+            "<function": lambda: TaggedCall((EQUALS_TAGS,), tools, (END,)),
+            "{": lambda: JsonCall(tools, (END,)),
         },
     )
 
 
-FORMAT = ToolFormat(name="qwen35", openers=(_BEGIN, "<function="), keeps=(_END,), parser=parser)
+FORMAT = ToolFormat(
+    name="qwen35", openers=(BEGIN, "<function="), keeps=(END,), parser=parser, grammar=grammar
+)

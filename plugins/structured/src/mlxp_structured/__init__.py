@@ -1,0 +1,1 @@
+"""Answers that have a shape: the automata behind the constraint contract."""
