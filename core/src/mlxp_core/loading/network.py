@@ -17,6 +17,7 @@ from mlxp_core.kv import policy_for
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.packing import NamedModes, Packing, Parts, packing_of
 from mlxp_core.loading.weights import WeightDtype, Weights, cast, read_weights, slices, target_dtype
+from mlxp_core.nn import TypedEmbedding
 from mlxp_core.types import KVInForce, KVScheme
 
 Progress = Callable[[int, int], None]
@@ -138,7 +139,7 @@ def set_weights(
     Raises:
         ModelFolderError: when files are damaged, or tensors and parameters do not fit.
     """
-    _quantize(model, weights, NamedModes(folder.config))
+    _quantize(model, weights, NamedModes(folder.config), target_dtype(dtype))
     check_parameters(folder.name, _shapes(model.parameters()), weights.arrays)
     arrays = cast(weights.arrays, target_dtype(dtype), float32)
     model.update(tree_unflatten(list(arrays.items())))
@@ -200,7 +201,7 @@ def unpack(model: nn.Module, weights: Weights, config: RawConfig) -> dict[str, P
     return packings
 
 
-def _quantize(model: nn.Module, weights: Weights, modes: NamedModes) -> None:
+def _quantize(model: nn.Module, weights: Weights, modes: NamedModes, dtype: mx.Dtype | None) -> None:
     """Replace the modules whose tensors have ``scales`` by their quantized form."""
     modules = dict(model.named_modules())
     replaced: list[tuple[str, nn.Module]] = []
@@ -218,7 +219,7 @@ def _quantize(model: nn.Module, weights: Weights, modes: NamedModes) -> None:
         if _computed_wrongly(packing, inputs):
             _unpack(path, weights, packing)
         else:
-            replaced.append((path, _packed(path, module, packing)))
+            replaced.append((path, _packed(path, module, packing, dtype)))
     model.update_modules(tree_unflatten(replaced))
 
 
@@ -237,14 +238,15 @@ def _unpack(path: str, weights: Weights, packing: Packing) -> None:
     """Put the plain numbers in the place of packed ones, in float32 whatever the scales are."""
     held = weights.arrays
     scales, biases = held.pop(f"{path}.scales"), held.pop(f"{path}.biases", None)
-    held[f"{path}.weight"] = mx.dequantize(
+    plain = mx.dequantize(
         held[f"{path}.weight"],
-        scales.astype(mx.float32),
+        scales if biases is None else scales.astype(mx.float32),
         None if biases is None else biases.astype(mx.float32),
         group_size=packing.group_size,
         bits=packing.bits,
         mode=packing.mode,
     )
+    held[f"{path}.weight"] = plain.astype(mx.float32)
 
 
 def _packing(path: str, inputs: int, weights: Weights, modes: NamedModes) -> Packing:
@@ -256,14 +258,17 @@ def _packing(path: str, inputs: int, weights: Weights, modes: NamedModes) -> Pac
     return packing_of(path, inputs, parts, modes.of(weights.origins.get(path, path), path))
 
 
-def _packed(path: str, module: Quantizable, packing: Packing) -> nn.Module:
+def _packed(path: str, module: Quantizable, packing: Packing, dtype: mx.Dtype | None) -> nn.Module:
     try:
-        return module.to_quantized(group_size=packing.group_size, bits=packing.bits, mode=packing.mode)
+        packed = module.to_quantized(group_size=packing.group_size, bits=packing.bits, mode=packing.mode)
     except ValueError as error:
         raise ModelFolderError(
             f"{path}: MLX has no {packing.mode} quantization with {packing.bits} bits and groups of "
             f"{packing.group_size}: {error}"
         ) from error
+    if packing.mode != "affine" and dtype is not None and isinstance(packed, nn.QuantizedEmbedding):
+        return TypedEmbedding(packed, dtype)
+    return packed
 
 
 def _shapes(parameters: object) -> dict[str, tuple[int, ...]]:

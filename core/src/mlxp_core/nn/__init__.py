@@ -1,5 +1,6 @@
 """What model families share: rotary positions, heads, gated feed-forward layers, experts."""
 
+from mlxp_core.nn.embedding import TypedEmbedding
 from mlxp_core.nn.experts import ExpertStack, QuantizedExpertStack, RoutedFeedForward
 from mlxp_core.nn.feedforward import Gate, GatedFeedForward, gated
 from mlxp_core.nn.heads import merge_heads, split_heads
@@ -12,6 +13,7 @@ __all__ = [
     "QuantizedExpertStack",
     "Rope",
     "RoutedFeedForward",
+    "TypedEmbedding",
     "gated",
     "merge_heads",
     "split_heads",
