@@ -78,7 +78,7 @@ class CurveDecoder:
             max_tokens=_between(body.max_tokens, _LENGTH, _LONGEST),
             choices=_between(body.n, _SAMPLES, _MOST_SAMPLES),
         )
-        return Decoded(asked, SampleEncoder(mode, asked.choices), unknown)
+        return Decoded(asked, SampleEncoder(mode, asked.choices), unknown, _NAMES)
 
 
 def _said(prompt: str) -> tuple[Message, ...]:

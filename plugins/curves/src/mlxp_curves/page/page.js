@@ -115,7 +115,7 @@ export default function mount(element, app) {
             { title: "Token", cell: (row) => html`<code>${JSON.stringify(row.text)}</code>` },
             { title: "The model's", numeric: true, cell: (row) => share(row.before) },
             { title: "By the curve", numeric: true, cell: (row) => share(row.after) },
-            { title: "", cell: (row) => html`<${Shares} row=${row} most=${most} />` },
+            { title: "Compared", cell: (row) => html`<${Shares} row=${row} most=${most} />` },
           ]} />
         <p class="hint">
           ${told.value.vocab.toLocaleString("en")} tokens; those without a name count as the middle of their bin.

@@ -11,6 +11,7 @@ const APART = 1.03;
 const NEAR_NATS = 0.03;
 const FLATTER = 0.97;
 const STEEPER = 1.03;
+const DIGITS = 6; // significant ones: points near the left edge lie close to each other
 
 export const DIAGONAL = START.map((pct) => ({ x_pct: pct, y_pct: pct }));
 
@@ -57,8 +58,8 @@ export function readouts(points) {
 /** The curve as requests carry it. */
 export function values(points) {
   const rounded = points.map(({ x_pct, y_pct }) => ({
-    x_pct: Number(x_pct.toFixed(4)),
-    y_pct: Number(y_pct.toFixed(5)),
+    x_pct: Number(x_pct.toPrecision(DIGITS)),
+    y_pct: Number(y_pct.toPrecision(DIGITS)),
   }));
   return { space: "logprob", points: rounded, monotonic: true };
 }

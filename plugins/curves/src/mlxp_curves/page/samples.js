@@ -31,7 +31,7 @@ export function samplesOf({ html }) {
   function Column({ title, drawn }) {
     return html`
       <section class="card" aria-label=${title}>
-        <h3>${title}</h3>
+        <h2>${title}</h2>
         ${drawn
           ? html`<ol class="samples">
               ${drawn.samples.map(
@@ -59,7 +59,7 @@ export function blindOf({ html, Button }) {
   return function Blind({ pair, guess, score, onGuess, onCopy }) {
     return html`
       <section class="card stack" aria-label="Blind test" aria-live="polite">
-        <h3>Which one is drawn by the curve?</h3>
+        <h2>Which one is drawn by the curve?</h2>
         <ol class="pair">
           ${pair.map(
             (each, at) => html`
