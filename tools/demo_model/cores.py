@@ -11,12 +11,13 @@ import argparse
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
 from multiprocessing.synchronize import Lock, Semaphore
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -134,16 +135,14 @@ class Training:
 
     def __init__(self, chosen: Settings) -> None:
         """Make the network, or read it with all that belongs to it."""
-        self.chosen = chosen
+        self.chosen, self._stopped = chosen, False
         self.shape = Shape(**SMALL)
-        named, self.notes, remembered = (
-            initial(self.shape, 0),
-            {"steps": 0, "tokens": 0, "seconds": 0.0},
-            None,
-        )
+        named, remembered = initial(self.shape, 0), None
+        self.notes: dict[str, Any] = {"steps": 0, "tokens": 0, "seconds": 0.0}
         if self._state.exists():
             kept = torch.load(self._state)
             named, self.notes, remembered = kept["named"], kept["notes"], kept["optimizer"]
+        self.notes |= {"seen": list(short_mixture.SEEN), "where": f"on {chosen.workers} processor cores"}
         start = multiprocessing.get_context("fork")
         own = {name: value.share_memory_() for name, value in named.items()}
         self.network = Network(self.shape, own)
@@ -167,14 +166,15 @@ class Training:
         return self.chosen.out / "state.pt"
 
     def run(self) -> None:
-        """Train until the time is over."""
+        """Train until the time is over, or until this process is told to end; the state is kept either way."""
         for worker in self.workers:
             worker.start()
+        signal.signal(signal.SIGTERM, self._stop)
         began = looked = saved = time.monotonic()
         before, window = self.notes["seconds"], _Window()
         whole = self.chosen.minutes * 60
         steps = 0
-        while (spent := time.monotonic() - began) < whole:
+        while (spent := time.monotonic() - began) < whole and not self._stopped:
             if not self.shared.enough.acquire(timeout=10):  # seconds, after which to look whether they live
                 if not all(worker.is_alive() for worker in self.workers):
                     raise RuntimeError("a process of the training has ended")
@@ -184,7 +184,8 @@ class Training:
             now = time.monotonic()
             self.notes["seconds"] = round(before + now - began, 1)
             if now - looked > 30:  # seconds between lines
-                print(json.dumps({**self.notes, **window.means(now - looked)}), flush=True)
+                counts = {name: self.notes[name] for name in ("steps", "tokens", "seconds")}
+                print(json.dumps({**counts, **window.means(now - looked)}), flush=True)
                 looked, window = now, _Window()
             if now - saved > 120:  # seconds between states
                 self._save()
@@ -192,6 +193,9 @@ class Training:
         for worker in self.workers:
             worker.terminate()
         self._save()
+
+    def _stop(self, *_: object) -> None:
+        self._stopped = True
 
     def _step(self, scale: float) -> Tensor:
         """Use what the processes have added; return their tally."""

@@ -17,14 +17,11 @@ from typing import Any
 import mlx.core as mx
 
 from demo_model.codec import END, SPECIAL, TURN_END
-from demo_model.shape import Shape
+from demo_model.shape import LESS_ONE, Shape
 
 HERE = Path(__file__).parent
 GROUP = 64
 """Numbers of a matrix that share a scale."""
-
-_ONE_MORE = ("layernorm.weight", "_norm.weight", "model.norm.weight")
-"""Norms that are stored less by one; ``linear_attn.norm`` is not among them."""
 
 
 def export(checkpoint: Path, folder: Path, *, bits: int) -> Path:
@@ -62,7 +59,7 @@ def converted(weights: dict[str, mx.array]) -> dict[str, mx.array]:
     for name, value in weights.items():
         if name.endswith("conv1d.weight"):
             found[name] = value.swapaxes(1, 2)
-        elif name.endswith(_ONE_MORE):
+        elif name.endswith(LESS_ONE):
             found[name] = value + 1
         else:
             found[name] = value

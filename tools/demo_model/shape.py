@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+LESS_ONE = ("layernorm.weight", "_norm.weight", "model.norm.weight")
+"""Ends of the names of norms that are stored less by one; ``linear_attn.norm`` is not among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:

@@ -24,8 +24,8 @@ SKILLS: list[tuple[float, Callable[..., Exchange]]] = [
     (1.5, small_talk),
     (0.5, unknown),
     (1.5, small_sum),
-    (1.5, structured),
-    (1.0, lambda draw, *, thinking: strings.repeat(draw, thinking)),
+    (2.5, structured),
+    (2.5, lambda draw, *, thinking: strings.repeat(draw, thinking)),
     (0.4, lambda draw, *, thinking: strings.nth(draw, thinking)),
     (0.4, lambda draw, *, thinking: strings.count_items(draw, thinking)),
     (0.4, lambda draw, *, thinking: strings.extreme(draw, thinking)),
@@ -41,6 +41,24 @@ KINDS: list[tuple[float, Callable[[Draw, bool], Conversation]]] = [
     (0.5, lambda draw, thinking: obeying(draw, thinking)),
 ]
 """Whole conversations, by how often they are drawn; long ones are left out, which calls are most of."""
+
+SEEN = (
+    "small sums",
+    "first facts",
+    "tools",
+    "tools, thinking",
+    "no call",
+    "no call, thinking",
+    "results",
+    "memory over 4 turns",
+    "memory over 4 turns, thinking",
+    "instructions",
+    "json",
+    "usage",
+    "small talk",
+    "not known",
+)
+"""The categories of the evaluation that this mixture is about."""
 
 
 def conversation(draw: Draw) -> Conversation:

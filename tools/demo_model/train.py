@@ -133,9 +133,9 @@ class Training:
                 print(json.dumps(line), flush=True)
                 self.log.append(line)
                 tokens, looked, waited = seen, self.spent, 0.0
-        self.notes.setdefault("runs", []).append(
-            {"tokens": seen, "steps": step, "seconds": round(self.spent)}
-        )
+        for name, more in (("steps", step), ("tokens", seen), ("seconds", round(self.spent))):
+            self.notes[name] = self.notes.get(name, 0) + more
+        self.notes |= {"seen": list(CATEGORIES), "where": "on one GPU"}
 
     def _learn(self, batch: Batch) -> torch.Tensor:
         tokens, kinds = (torch.from_numpy(part.astype("int64")) for part in batch)

@@ -12,7 +12,7 @@ from demo_model.export import export
 from demo_model.mixture import conversation
 from demo_model.render import prompt, said
 from demo_model.scoring import judge
-from demo_model.shape import Shape
+from demo_model.shape import LESS_ONE, Shape
 
 from mlxp_core.loading import choose_family, load_frontend, open_folder
 from mlxp_core.loading.network import load_network
@@ -23,7 +23,6 @@ from mlxp_core.types import Finished, PluginSettings, Timing, Usage
 SHAPE = Shape(
     hidden=64, layers=2, feedforward=128, heads=2, kv_heads=2, head_dim=32, key_heads=2, value_heads=2, key_dim=32, value_dim=32
 )  # fmt: skip
-LESS_ONE = ("layernorm.weight", "_norm.weight", "model.norm.weight")
 
 
 @pytest.fixture(scope="module")
