@@ -20,6 +20,7 @@ COMMANDS = {
     "launch": "mlxp_core.cli.launch:launch",
     "plugins": "mlxp_core.cli.plugins:plugins",
     "fit": "mlxp_core.cli.fit:fit",
+    "top": "mlxp_core.cli.top:top",
     "replay": "mlxp_core.cli.replay:replay",
     "doctor": "mlxp_core.cli.doctor:doctor",
 }

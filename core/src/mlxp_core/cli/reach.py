@@ -13,7 +13,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from mlxp_core.errors import SetupError
 
@@ -21,7 +21,7 @@ ANSWER_S = 10.0
 LOOK_EVERY_S = 0.2
 STOP_S = 20.0
 
-T = TypeVar("T", bound=Struct)
+T = TypeVar("T", bound=Struct | Raw)
 
 
 class Listed(Struct, frozen=True):
@@ -63,10 +63,10 @@ def reach(url: str, key: str | None) -> Reached | None:
     Raises:
         SetupError: something answers, but not as one of our servers, or it wants another key.
     """
-    card = _ask(f"{url}/v1", key, Card)
+    card = ask(f"{url}/v1", key, Card)
     if card is None:
         return None
-    models = _ask(f"{url}/v1/models", key, Models)
+    models = ask(f"{url}/v1/models", key, Models)
     if models is None or not models.data:
         raise SetupError(f"the server at {url} offers no model; start it with one")
     return Reached(url, models.data, card.endpoints)
@@ -111,7 +111,12 @@ def started(model: str, config: str | None, log: Path) -> Iterator[str]:
             server.wait()
 
 
-def _ask(url: str, key: str | None, shape: type[T]) -> T | None:
+def ask(url: str, key: str | None, shape: type[T]) -> T | None:
+    """Return what a server answers to ``GET``, as far as ``shape`` has it; ``None`` if nothing answers.
+
+    Raises:
+        SetupError: something answers, but not as one of our servers, or it wants another key.
+    """
     try:
         body = _get(url, key)
     except HTTPError as error:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CORE_COMMANDS = frozenset({"serve", "launch", "fit", "plugins", "replay", "doctor"})
+CORE_COMMANDS = frozenset({"serve", "launch", "fit", "plugins", "top", "replay", "doctor"})
 """Names of commands that no plugin may take."""
 
 
