@@ -1,46 +1,88 @@
 """Whether guessing pays, measured as it goes; pure arithmetic over seconds that others measured.
 
 A step without guesses takes a batch of so many rows ``plain`` seconds. One that reads ``width`` tokens of every row
-takes ``plain * (1 + slope * (width - 1))``, with a slope that the device has and that is measured. It is worth what the
-tokens it brings would have taken without guesses. What guessing has brought in so far, less what it has cost, is the
-balance. Steps without guesses add a small share of their time to it, which is all that guessing may ever lose; while
-the balance is negative, nothing is guessed.
+takes ``plain * (1 + slope * (width - 1))``, with a slope that the device has. Both are medians of the latest
+measurements, as a machine that does something else in between makes some of them many times too long.
+
+A step with guesses is worth what the tokens it brings would have taken without. What guessing has brought in so far,
+less what it has cost, is the balance. Steps without guesses add a small share of their time to it, which is all that
+guessing may ever lose: a step with guesses is taken if the balance can bear what is expected to come of it. So what
+does not pay is tried again now and then, when enough has been saved up, and else left alone.
 """
+
+from collections import deque
+from statistics import median
 
 SHARE = 0.01
 """Of the time spent without guesses, what may be lost by guessing."""
 
-INERTIA = 0.8
-"""Weight of the past in what is smoothed."""
+LATEST = 9
+"""Measurements that count."""
 
 SAVED = 10.0
 """Plain steps that may be saved up, so that a long success does not pay for a long failure."""
 
+FEW = 3
+"""Passes measured before the slope is believed. They are the narrowest ones, as nobody knows what they cost."""
+
+OLD = 64
+"""Steps with guesses after which a few without are wanted, as rows have grown and the machine may have changed."""
+
+UNUSUAL = 2.0
+"""How many times longer than expected a step may seem to have taken; the rest is not its own doing."""
+
+
+class _Batch:
+    """What was measured with one number of rows."""
+
+    def __init__(self) -> None:
+        self._plain: deque[float] = deque(maxlen=LATEST)
+        self._slopes: deque[float] = deque(maxlen=LATEST)
+        self.plain_s = 0.0  # 0 = not known
+        self.slope = 0.0
+        self.age = 0  # steps with guesses since the last plain one
+
+    @property
+    def measured(self) -> bool:
+        return len(self._slopes) >= FEW
+
+    def note_plain(self, seconds: float) -> None:
+        self._plain.append(seconds)
+        self.plain_s = median(self._plain)
+        self.age = 0
+
+    def note_wide(self, width: int, seconds: float) -> None:
+        self._slopes.append(max(0.0, (seconds / self.plain_s - 1) / (width - 1)))
+        self.slope = median(self._slopes) if self.measured else 0.0
+        self.age += 1
+
+    def expected_s(self, width: int) -> float:
+        return self.plain_s * (1 + self.slope * (width - 1))
+
 
 class Allowance:
-    """The measurements of one model, by number of rows."""
+    """The measurements and the balance of one model."""
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._plain: dict[int, float] = {}
-        self._slope: dict[int, float] = {}
-        self._balance = 0.0
+        self._batches: dict[int, _Batch] = {}
+        self._balance_s = 0.0
 
-    def plain(self, rows: int, seconds: float) -> None:
+    def note_plain(self, rows: int, seconds: float) -> None:
         """Note a step without guesses that followed another one."""
-        so_far = self._plain.get(rows)
-        self._plain[rows] = seconds if so_far is None else _smoothed(so_far, seconds)
-        self._earn(rows, SHARE * seconds)
+        batch = self._batches.setdefault(rows, _Batch())
+        batch.note_plain(seconds)
+        self._earn(batch, SHARE * batch.plain_s)
 
-    def other(self, rows: int, tokens: int, seconds: float, *, width: int = 1) -> None:
+    def note_other(self, rows: int, tokens: int, seconds: float, *, width: int = 1) -> None:
         """Note a step with guesses, by the ``width`` of its pass, or one that lost time by turning from or to one."""
-        plain = self._plain.get(rows)
-        if plain is None:
+        batch = self._batches.get(rows)
+        if batch is None or not batch.plain_s:
             return
-        self._earn(rows, plain * tokens / rows - seconds)
+        cost_s = min(seconds, UNUSUAL * batch.expected_s(width)) if batch.measured else seconds
+        self._earn(batch, batch.plain_s * tokens / rows - cost_s)
         if width > 1:
-            slope = max(0.0, (seconds / plain - 1) / (width - 1))
-            self._slope[rows] = _smoothed(self._slope.get(rows, slope), slope)
+            batch.note_wide(width, seconds)
 
     def width(self, rows: int, hopes: dict[int, float]) -> int:
         """Return how wide the next pass had better be; 1 = without guesses.
@@ -49,16 +91,14 @@ class Allowance:
             rows: of the batch.
             hopes: width -> tokens that such a pass is expected to bring, all rows together.
         """
-        if rows not in self._plain or self._balance < 0:
+        batch = self._batches.get(rows)
+        if batch is None or not batch.plain_s or batch.age >= OLD:
             return 1
-        slope = self._slope.get(rows, 0.0)
-        worth = {width: tokens / rows / (1 + slope * (width - 1)) for width, tokens in hopes.items()}
-        best = max(worth, key=lambda width: worth[width], default=1)
-        return best if worth.get(best, 0.0) > 1 else 1
+        gains_s = {
+            width: batch.plain_s * tokens / rows - batch.expected_s(width) for width, tokens in hopes.items()
+        }
+        best = max(gains_s, key=lambda width: gains_s[width]) if batch.measured else min(gains_s)
+        return best if self._balance_s + gains_s[best] >= 0 else 1
 
-    def _earn(self, rows: int, seconds: float) -> None:
-        self._balance = min(self._balance + seconds, SAVED * self._plain[rows])
-
-
-def _smoothed(so_far: float, new: float) -> float:
-    return INERTIA * so_far + (1 - INERTIA) * new
+    def _earn(self, batch: _Batch, seconds: float) -> None:
+        self._balance_s = min(self._balance_s + seconds, SAVED * batch.plain_s)

@@ -124,10 +124,10 @@ class Guesser:
             return
         allowance, seconds = self._allowances[draws[0].sequence.order.model], now_s - before_s
         if was_plain is not None and was_plain == self._plain_rows:
-            allowance.plain(len(draws), seconds)
+            allowance.note_plain(len(draws), seconds)
         else:
             tokens = sum(len(draw.tokens) for draw in draws)
-            allowance.other(len(draws), tokens, seconds, width=width)
+            allowance.note_other(len(draws), tokens, seconds, width=width)
 
     def _judge(self, row: _Row, draw: Draw) -> None:
         right = len(draw.tokens) - 1

@@ -1,0 +1,212 @@
+"""What guessing brings, and what it costs where it brings nothing: the engine's own scheduler and runner, no server.
+
+    python benchmarks/bench_speculation.py [--rows 1 8] [--hidden 1024] [--layers 8] [--tokens 256] [--rounds 5]
+
+A random llama computes every pass in float32; what it says is then put into its mouth, token by token, so that the
+traffic is what each column wants:
+
+    copy     the answer repeats the prompt
+    edit     the same, but every eighth token on average is another one
+    one of 8 one row edits, the others write what nobody can guess (with 8 rows)
+    prose    what nobody can guess, and hardly ever seems to repeat itself
+    noise    a dozen tokens in random order: three of them have always stood there before, and never mean anything
+
+Each round runs every traffic without and with guesses, in turn. Shown are the medians: tokens a second without guesses,
+how many times as many with them, by the clock and by processor time (which other work on the machine disturbs less),
+and the share of guesses that were right.
+"""
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import mlx.core as mx
+from mlx import nn
+
+from mlxp_core.contracts import Inputs, KVPolicy, LayerCache
+from mlxp_core.engine.faults import contained
+from mlxp_core.engine.orders import Order, Submit
+from mlxp_core.engine.runner import BatchRunner
+from mlxp_core.engine.scheduler import Scheduler
+from mlxp_core.engine.shelf import Shelf
+from mlxp_core.errors import MlxpError
+from mlxp_core.kv import policy_for
+from mlxp_core.loading.network import Network
+from mlxp_core.prompting import Prompt
+from mlxp_core.reading import Reader
+from mlxp_core.testing.networks import load, random_parameters
+from mlxp_core.types import EngineSettings, Event, Finished, GenerateRequest, KVScheme, Sampling, Usage
+from mlxp_minicpm5.config import read
+from mlxp_minicpm5.text import MiniCPM5
+
+VOCABULARY = 4096
+PROMPT = 512
+LETTERS = 12
+GREEDY = Sampling(temperature=0.0, seed=1)
+SCRIPTS = ("copy", "edit", "one of 8", "prose", "noise")
+
+
+class Mouth(nn.Module):
+    """The network, whose rows say what scripts say; hidden states carry the place, as their last number."""
+
+    def __init__(self, network: MiniCPM5) -> None:
+        super().__init__()
+        self.network = network
+        self.scripts = mx.zeros(
+            (1, 1), dtype=mx.int32
+        )  # [row of the bench, place] -> the token that comes next
+
+    def __call__(self, inputs: Inputs, caches: Sequence[LayerCache]) -> mx.array:
+        """Return hidden states, and behind them place and row of each token."""
+        hidden = self.network(inputs, caches)
+        places = (inputs.at.offset[:, None] + mx.arange(inputs.at.width))[..., None].astype(hidden.dtype)
+        names = (inputs.tokens // (VOCABULARY // 16))[..., None].astype(hidden.dtype)  # see ``_script``
+        return mx.concatenate([hidden, places, names], axis=-1)
+
+    def logits(self, hidden: mx.array) -> mx.array:
+        """Score what the script says next far above all else."""
+        scores = self.network.logits(hidden[..., :-2])
+        place, name = (hidden[..., at].astype(mx.int32) for at in (-2, -1))
+        said = mx.take(self.scripts.reshape(-1), name * self.scripts.shape[1] + place)
+        return scores + 1000.0 * (mx.arange(scores.shape[-1]) == said[..., None])
+
+    def embed(self, tokens: mx.array) -> mx.array:
+        """Look tokens up."""
+        return self.network.embed(tokens)
+
+    def make_caches(self, policy: KVPolicy) -> list[LayerCache]:
+        """Return the network's own."""
+        return self.network.make_caches(policy)
+
+
+def _script(name: str, row: int, length: int, dice: random.Random) -> list[int]:
+    """Return prompt and answer of a row; its tokens are its own, a sixteenth of all, to tell whose they are."""
+    size = VOCABULARY // 16
+    own = [row * size + place for place in range(1, size)]
+    if name == "noise":
+        return dice.choices(own[:LETTERS], k=length)
+    if name == "prose" or (name == "one of 8" and row):
+        return dice.choices(own, k=length)
+    text = dice.choices(own, k=PROMPT)
+    answer = (text * (length // PROMPT + 1))[: length - PROMPT]
+    if name != "copy":
+        answer = [dice.choice(own) if dice.random() < 1 / 8 else token for token in answer]
+    return text + answer
+
+
+class Numbers:
+    """A tokenizer as plain as can be."""
+
+    added_tokens: dict[int, str] = {}  # noqa: RUF012  # empty for good
+    special_tokens: dict[int, str] = {}  # noqa: RUF012  # as above
+
+    def token_id(self, text: str) -> int | None:  # noqa: ARG002  # there is none
+        """Know no token by name."""
+        return None
+
+    def token_bytes(self, token: int) -> bytes:
+        """Write a number and a space."""
+        return f"{token} ".encode()
+
+    def decode(self, tokens: Sequence[int], *, special: bool = True) -> str:  # noqa: ARG002  # there are none
+        """Write numbers."""
+        return "".join(f"{token} " for token in tokens)
+
+
+def orders(
+    scripts: Sequence[Sequence[int]], tokens: int, sink: Callable[[list[Event]], object]
+) -> Iterator[Order]:
+    """Yield an order for each script."""
+    for row, script in enumerate(scripts):
+        prompt = tuple(script[:PROMPT])
+        request = GenerateRequest(id=str(row), prompt=prompt, sampling=GREEDY, model="m", max_tokens=tokens)
+        reader = Reader(request, table=Numbers(), end_tokens=frozenset(), choice=0)
+        yield Order(request=request, prompt=Prompt(tokens=prompt), reader=reader, model="m", sink=sink)
+
+
+def run(
+    network: Network, speculate: str, scripts: Sequence[Sequence[int]], tokens: int
+) -> tuple[float, float, Usage]:
+    """Answer all at once; return seconds and processor seconds of decoding, and what was used in all."""
+    shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)  # type: ignore[dict-item]
+    settings = EngineSettings(batch=len(scripts), prompt_cache_bytes=0, speculate=speculate)  # type: ignore[arg-type]
+    runner, scheduler = BatchRunner(shelf, {}), Scheduler(["m"], settings, time.monotonic)
+    heard: list[Event] = []
+    scheduler.apply([Submit(tuple(orders(scripts, tokens, heard.extend)), 0.0)])
+    start_s = cpu_s = 0.0
+    while not scheduler.idle:
+        step = scheduler.next_step()
+        deliveries = scheduler.settle(step, contained(runner.run, step))
+        for sink, events in deliveries.events:
+            sink(events)
+        if not start_s and scheduler.snapshot().running == len(scripts):
+            start_s, cpu_s = time.perf_counter(), time.process_time()
+    seconds, cpu = time.perf_counter() - start_s, time.process_time() - cpu_s
+    usages = [event.usage for event in heard if isinstance(event, Finished)]
+    if len(usages) != len(scripts):
+        raise MlxpError(f"{len(scripts) - len(usages)} rows failed")
+    fields = ("completion", "guessed", "accepted")
+    return seconds, cpu, Usage(**{name: sum(getattr(usage, name) for usage in usages) for name in fields})
+
+
+def made(hidden: int, layers: int) -> tuple[Mouth, Network]:
+    """Make the network, and what the runner wants to know of it."""
+    config = {
+        "model_type": "llama",
+        "vocab_size": VOCABULARY,
+        "hidden_size": hidden,
+        "intermediate_size": 3 * hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": hidden // 64,
+        "num_key_value_heads": max(1, hidden // 256),
+        "head_dim": 64,
+        "rms_norm_eps": 1e-6,
+        "rope_theta": 1e6,
+        "tie_word_embeddings": False,
+    }
+    llama = MiniCPM5(read(config))
+    load(llama, random_parameters(llama, 1))
+    mx.eval(llama.parameters())
+    mouth = Mouth(llama)
+    policy, kv = policy_for(mouth, KVScheme(), mx.float32)
+    return mouth, Network(model=mouth, policy=policy, kv=kv, vocabulary=VOCABULARY, weight_bytes=0)
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--hidden", type=int, default=1024)
+    parser.add_argument("--layers", type=int, default=8)
+    parser.add_argument("--tokens", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+    mouth, network = made(args.hidden, args.layers)
+    print("| rows | traffic | tokens/s without | by the clock | by processor time | right guesses |")
+    print("|---|---|---|---|---|---|")
+    for rows in args.rows:
+        for name in SCRIPTS:
+            if name == "one of 8" and rows == 1:
+                continue
+            plain_s, clock, cpu, right = [], [], [], 0.0
+            for seed in range(args.rounds):
+                dice = random.Random(seed)  # traffic, not a secret
+                scripts = [_script(name, row, PROMPT + args.tokens + 32, dice) for row in range(rows)]
+                mouth.scripts = mx.array([[*script[1:], 0] for script in scripts], dtype=mx.int32)
+                off, on = (run(network, how, scripts, args.tokens) for how in ("off", "lookup"))
+                plain_s.append(off[2].completion / off[0])
+                clock.append(off[0] / on[0])
+                cpu.append(off[1] / on[1])
+                right = on[2].accepted / max(1, on[2].guessed)
+            numbers = [statistics.median(column) for column in (plain_s, clock, cpu)]
+            print(
+                f"| {rows} | {name} | {numbers[0]:.0f} | {numbers[1]:.2f} | {numbers[2]:.2f} | {right:.0%} |"
+            )
+
+
+if __name__ == "__main__":
+    main()
