@@ -65,7 +65,7 @@ class QuantizedPolicy:
             direct: most queries per key for products with the packed arrays; ``None`` = what suits the device.
         """
         self._plain, self._slack = PlainPolicy(dtype, slack=slack), slack
-        self._storages = dict(storages)
+        self.storages: Mapping[int, KVStorage] = dict(storages)
         self._stores = {
             storage: QuantizedStore(
                 storage, dtype, direct=direct_limit(storage, dtype) if direct is None else direct
@@ -77,7 +77,7 @@ class QuantizedPolicy:
     def scheme(self) -> str:
         """Return every layer's storage, runs of equal ones together: ``"float32; kv8-g64: 0-3; kv4-g64: 4 6"``."""
         layers: dict[str, list[int]] = {}
-        for layer, storage in sorted(self._storages.items()):
+        for layer, storage in sorted(self.storages.items()):
             layers.setdefault(storage.label, []).append(layer)
         return "; ".join(
             [self._plain.scheme, *(f"{label}: {_runs(numbers)}" for label, numbers in layers.items())]
@@ -85,12 +85,12 @@ class QuantizedPolicy:
 
     def full(self, layer: int) -> FullCache:
         """Return a cache for a layer that attends to everything before it."""
-        storage = self._storages.get(layer)
+        storage = self.storages.get(layer)
         return self._plain.full(layer) if storage is None else FullCache(self._stores[storage])
 
     def sliding(self, layer: int, window: int) -> SlidingCache:
         """Return a cache for a layer that sees the last ``window`` tokens, itself included."""
-        storage = self._storages.get(layer)
+        storage = self.storages.get(layer)
         if storage is None:
             return self._plain.sliding(layer, window)
         return SlidingCache(self._stores[storage], window, self._slack)

@@ -44,14 +44,17 @@ class LabPlugin:
     @hookimpl
     def mlxp_lab_jobs(self) -> list[JobKind[Any]]:
         """Return the lab's own kinds of jobs."""
-        return []
+        from mlxp_lab.quantize.job import KIND as QUANTIZE
+
+        return [QUANTIZE]
 
     @hookimpl
     def mlxp_commands(self) -> list[click.Command]:
         """Return the commands."""
         from mlxp_lab.commands import commands
+        from mlxp_lab.quantize.commands import command as quantize
 
-        return commands(self.kinds)
+        return [*commands(self.kinds), quantize(self.kinds)]
 
     @hookimpl
     def mlxp_resolve_model(self, ref: str, settings: Settings) -> Path | None:

@@ -77,7 +77,7 @@ def _events(lab: Lab, job_id: str) -> Iterator[Event]:
 def _shown(job: Job) -> Iterator[Show]:
     """Show events for as long as the block lasts: as a bar in a terminal, as lines elsewhere."""
     if not sys.stderr.isatty():
-        yield _line
+        yield _Lines().show
         return
     columns = (
         TextColumn("{task.description}"),
@@ -101,12 +101,19 @@ def _shown(job: Job) -> Iterator[Show]:
         yield show
 
 
-def _line(event: Event) -> None:
-    text = _text(event)
-    if text is None and isinstance(event, ProgressEvent):
-        text = f"{event.fraction:4.0%} {event.message}"
-    if text is not None:
-        click.echo(text, err=True)
+class _Lines:
+    """A line for what is worth one, and one for each tenth that is done."""
+
+    def __init__(self) -> None:
+        self._tenths = 0
+
+    def show(self, event: Event) -> None:
+        text = _text(event)
+        if text is None and isinstance(event, ProgressEvent) and int(event.fraction * 10) > self._tenths:
+            self._tenths = int(event.fraction * 10)
+            text = f"{event.fraction:4.0%} {event.message}"
+        if text is not None:
+            click.echo(text, err=True)
 
 
 def _text(event: Event) -> str | None:

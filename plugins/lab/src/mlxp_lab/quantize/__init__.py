@@ -1,0 +1,1 @@
+"""Quantizing models: how many bits each module gets, and the folder that comes of it."""
