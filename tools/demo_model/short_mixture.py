@@ -9,7 +9,7 @@ from demo_model.drawing import Draw
 from demo_model.mixture import obeying, remembering, turns
 from demo_model.tasks import strings
 from demo_model.tasks.arithmetic import small_sum
-from demo_model.tasks.calls import answered, no_call, single_call
+from demo_model.tasks.calls import answered, chained, no_call, single_call
 from demo_model.tasks.exchange import Exchange
 from demo_model.tasks.instructions import idle
 from demo_model.tasks.knowledge import first_fact, small_talk, unknown, usage
@@ -35,7 +35,8 @@ SKILLS: list[tuple[float, Callable[..., Exchange]]] = [
 KINDS: list[tuple[float, Callable[[Draw, bool], Conversation]]] = [
     (6.0, lambda draw, thinking: talk(draw, thinking)),
     (6.0, lambda draw, thinking: single_call(draw, thinking=thinking)),
-    (2.0, lambda draw, thinking: answered(draw, thinking=thinking)),
+    (2.5, lambda draw, thinking: answered(draw, thinking=thinking)),
+    (1.0, lambda draw, thinking: chained(draw, thinking=thinking)),
     (1.2, lambda draw, thinking: no_call(draw, thinking=thinking)),
     (1.0, lambda draw, thinking: remembering(draw, thinking)),
     (0.5, lambda draw, thinking: obeying(draw, thinking)),

@@ -41,6 +41,11 @@ def answered(draw: Draw, *, thinking: bool = False) -> Conversation:
     return _answered(draw, thinking)
 
 
+def chained(draw: Draw, *, thinking: bool = False) -> Conversation:
+    """Return a conversation with a job done before another one."""
+    return _chain(draw, thinking)
+
+
 def _single(draw: Draw, thinking: bool) -> Conversation:
     done = job(draw)
     return _made(draw, thinking, _tools(draw, [done]), _asking(draw, done), "tools")
@@ -222,4 +227,4 @@ def _made(
     return Conversation((*before, *turns), idle(draw), tools, thinking, skill)
 
 
-__all__ = ["NO_TOOL", "Call", "answered", "calling", "no_call", "single_call"]
+__all__ = ["NO_TOOL", "Call", "answered", "calling", "chained", "no_call", "single_call"]
