@@ -1,5 +1,6 @@
 import type { ModelCard, Stats } from "../../api/answers";
-import { format, type Part } from "../../parts";
+import * as format from "../../parts/format";
+import type { Part } from "../../parts/meter";
 
 /** Memory by what it is spent on. What is measured and belongs to none of the others is "other"; the rest is free. */
 export function memoryParts(stats: Stats, models: readonly ModelCard[]): Part[] {

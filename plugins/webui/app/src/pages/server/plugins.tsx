@@ -13,7 +13,7 @@ export function Plugins() {
       <h2>Plugins</h2>
       {plugins.problem && <p class="hint error">{plugins.problem.message}</p>}
       <Table
-        caption="Plugins"
+        caption="Plugins found"
         columns={COLUMNS}
         rows={plugins.value?.plugins ?? []}
         rowKey={(row) => `${row.name} ${row.module}`}
