@@ -136,6 +136,9 @@ class _Notation:
     def _object(self, schema: Mapping[str, Any]) -> Piece:
         listed, required = schema.get("properties") or {}, schema.get("required") or ()
         every = {**listed, **{name: True for name in required if name not in listed}}
+        impossible = [name for name in required if every[name] is False]
+        if impossible:
+            raise BadRequest(f"a schema of a tool requires {impossible[0]!r} and accepts no value for it")
         if not every and schema.get("additionalProperties", True) is not False:
             return self._table(schema.get("additionalProperties", True))
         members = [

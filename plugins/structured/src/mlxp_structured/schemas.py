@@ -3,7 +3,7 @@
 Nothing is accepted that the schema does not accept. Some of what it accepts is left out:
 
 1. A schema without a type, whose keywords are about one, means that type.
-2. Formats that llguidance does not know say nothing, as the standard has it.
+2. A format is a pattern (see ``formats``); one that nobody knows says nothing, as the standard has it.
 3. Where some text must not occur, strings and names are without it, and objects that list their properties have no
    others.
 """
@@ -12,11 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlxp_core.errors import BadRequest
+from mlxp_structured.formats import FORMATS
 from mlxp_structured.patterns import avoiding
-
-KNOWN_FORMATS = frozenset(
-    {"date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}
-)
 
 _KEYWORDS = {
     "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties"),
@@ -58,8 +55,9 @@ def _ready(schema: Any, without: Sequence[str]) -> Any:
     _go_down(told, lambda inner: _ready(inner, without))
     if told.get("uniqueItems") is False:
         del told["uniqueItems"]
-    if told.get("format") not in {None, *KNOWN_FORMATS}:
-        del told["format"]
+    form = told.pop("format", None)
+    if form in FORMATS:
+        told["allOf"] = [*told.get("allOf", []), {"pattern": f"^(?:{FORMATS[form]})$"}]
     if "type" not in told and not any(keyword in told for keyword in _COMBINING):
         _give_type(told, without)
     return _restrict(told, without) if without else told

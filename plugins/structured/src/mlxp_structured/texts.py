@@ -4,32 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mlxp_core.errors import BadRequest
+from mlxp_structured.formats import FORMATS
 from mlxp_structured.patterns import avoiding, literal, searched, slashed
 from mlxp_structured.references import followed
 
 _SOLID = r"(?:\S(?:(?s:.*)\S)?)?"
-_DIGIT2 = "(?:0[1-9]|1[0-2])"
-_DATE = rf"[0-9]{{4}}-{_DIGIT2}-(?:0[1-9]|1[0-9]|2[0-8])"
-_TIME = (
-    r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
-)
-_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-_HEX = "[0-9a-fA-F]"
-
-FORMATS: Mapping[str, str] = {
-    "date": _DATE,
-    "time": _TIME,
-    "date-time": f"{_DATE}T{_TIME}",
-    "duration": "P(?:[0-9]{1,6}W|[0-9]{1,6}D(?:T[0-9]{1,6}H)?|T[0-9]{1,6}[HMS])",
-    "email": rf"[a-zA-Z0-9_+-]+(?:\.[a-zA-Z0-9_+-]+)*@{_LABEL}(?:\.{_LABEL})+",
-    "hostname": rf"{_LABEL}(?:\.{_LABEL}){{0,3}}",
-    "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
-    "ipv6": f"(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}",
-    "uri": r"[a-z][a-z0-9+.-]*://[a-zA-Z0-9._~-]+(?::[0-9]{1,4})?(?:/[a-zA-Z0-9._~%-]*)*",
-    "uuid": f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}",
-}
-"""Expressions for texts that surely have a format; not every text that has it."""
 
 
 def terminal(schema: Mapping[str, Any], without: Sequence[str] = (), *, solid: bool = False) -> str:
@@ -43,14 +22,38 @@ def terminal(schema: Mapping[str, Any], without: Sequence[str] = (), *, solid: b
     Raises:
         BadRequest: the schema accepts no string, or says what cannot be held; the message names it.
     """
+    schema, spelled = _spelled(schema, without, solid=solid)
     try:
         told = _accepted(schema, schema)
     except RecursionError as error:
         raise BadRequest("a schema for text leads back to itself") from error
     if told is None:
         raise BadRequest(f"the schema accepts no text: {dict(schema)!r}")
+    if spelled is not None:
+        return " & ".join(rule for rule in (spelled, told) if rule)
     rules = [told, *(slashed(rule) for rule in avoiding(without)), *([slashed(_SOLID)] if solid else [])]
     return " & ".join(rule for rule in rules if rule) or "/(?s:.*)/"
+
+
+def _spelled(
+    schema: Mapping[str, Any], without: Sequence[str], *, solid: bool
+) -> tuple[Mapping[str, Any], str | None]:
+    """Return what else a schema says that spells out its texts, and an expression for those that may stand here."""
+    if "enum" not in schema and "const" not in schema:
+        return schema, None
+    values = schema["enum"] if "enum" in schema else (schema["const"],)
+    texts = [
+        value
+        for value in values
+        if isinstance(value, str)
+        and not any(each in value for each in without)
+        and not (solid and value != value.strip())
+    ]
+    if not texts:
+        raise BadRequest(f"none of these can be written in the tool calls of this model: {list(values)!r}")
+    key = "enum" if "enum" in schema else "const"
+    others = {name: value for name, value in schema.items() if name != key}
+    return others, slashed("|".join(map(literal, texts)))
 
 
 def _accepted(schema: Any, root: Mapping[str, Any]) -> str | None:
