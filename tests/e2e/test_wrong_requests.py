@@ -38,7 +38,7 @@ WRONG = {
     "an unlikely temperature": ({**HELLO, "temperature": -1}, "temperature"),
     "an empty stop string": ({**HELLO, "stop": ""}, "stop"),
     "an unknown shape": ({**HELLO, "response_format": {"type": "poem"}}, "response_format"),
-    "an unknown stage": ({**HELLO, "sampler_stages": {"nowhere": {}}}, "nowhere"),
+    "an unknown stage": ({**HELLO, "sampler_stages": {"nowhere": {}}}, "sampler_stages.nowhere"),
     "a call without tools": ({**HELLO, "tool_choice": "required"}, "tool_choice"),
     "a token that is not there": ({**HELLO, "logit_bias": {"999999": 1}}, "logit_bias"),
     "a retired field": ({**HELLO, "functions": []}, "functions"),
@@ -68,6 +68,52 @@ def test_a_wrong_body_is_refused_by_name(served, sent, param, stream):
     assert error["type"] == "invalid_request_error"
     assert (error["param"] or "body").startswith(param)
     assert served.client.get("/health").status_code == 200
+
+
+IMAGE = "data:image/png;base64,AAAA"
+PICTURE = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+SURFACES = {
+    CHAT: {"messages": [{"role": "user", "content": "Hi"}]},
+    "/v1/completions": {"prompt": "Hi"},
+    "/v1/responses": {"input": "Hi"},
+    "/v1/messages": {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2},
+}
+ELSEWHERE = {
+    (CHAT, "max_tokens"): {"max_tokens": 10**6},
+    (CHAT, "max_completion_tokens"): {"max_completion_tokens": 10**6},
+    ("/v1/completions", "max_tokens"): {"max_tokens": 10**6},
+    ("/v1/responses", "max_output_tokens"): {"max_output_tokens": 10**6},
+    ("/v1/responses", "max_tokens"): {"max_tokens": 10**6},
+    ("/v1/messages", "max_tokens"): {"max_tokens": 10**6},
+    **{(path, "sampler_stages.nowhere"): {"sampler_stages": {"nowhere": {}}} for path in SURFACES},
+    **{(path, "adapter"): {"adapter": "nobody"} for path in SURFACES},
+    (CHAT, "messages"): {
+        "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": IMAGE}}]}]
+    },
+    ("/v1/completions", "prompt"): {"prompt": [10**9]},
+    ("/v1/responses", "input"): {
+        "input": [{"role": "user", "content": [{"type": "input_image", "image_url": IMAGE}]}]
+    },
+    ("/v1/messages", "messages"): {
+        "messages": [{"role": "user", "content": [{"type": "image", "source": PICTURE}]}]
+    },
+    (CHAT, "chat_template_kwargs.messages"): {"chat_template_kwargs": {"messages": 1}},
+    ("/v1/responses", "chat_template_kwargs.messages"): {"chat_template_kwargs": {"messages": 1}},
+    (CHAT, "response_format"): {"response_format": {"type": "poem"}},
+    ("/v1/responses", "text.format"): {"text": {"format": {"type": "poem"}}},
+    ("/v1/messages", "output_config.format"): {"output_config": {"format": {"type": "poem"}}},
+    ("/v1/messages", "output_format"): {"output_format": {"type": "poem"}},
+}
+"""What a surface calls a field -> what is wrong with it, as only the desk can know."""
+
+
+@pytest.mark.parametrize(("path", "param"), ELSEWHERE, ids=lambda name: name.removeprefix("/v1/"))
+def test_what_only_the_desk_can_refuse_is_told_by_the_surfaces_own_names(served, path, param):
+    answer = served.client.post(path, json={**SURFACES[path], **ELSEWHERE[path, param]})
+    assert answer.status_code == 400, answer.text
+    error = answer.json()["error"]
+    assert error.get("param", param) == param
+    assert param in error["message"]
 
 
 def test_a_prompt_beyond_the_context_is_refused(two):

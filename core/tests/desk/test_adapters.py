@@ -217,7 +217,7 @@ def test_ids_are_words(name):
 def test_ids_that_requests_could_not_name_are_refused(name):
     with pytest.raises(BadRequest) as refused:
         check_id(name)
-    assert refused.value.param == "id"
+    assert refused.value.param == "adapter"
 
 
 def test_the_users_own_root_is_where_the_platform_keeps_data():

@@ -245,11 +245,11 @@ def test_a_failure_in_one_input_fails_the_request_as_what_it_is():
 @pytest.mark.parametrize(
     ("question", "param", "told"),
     [
-        (embed(), "input", "1 to 2048"),
-        (embed(*["a"] * 2049), "input", "1 to 2048"),
-        (embed(""), "input", "empty"),
-        (embed("a", ""), "input[1]", "empty"),
-        (embed("a", (384,)), "input[1]", "384"),
+        (embed(), "inputs", "1 to 2048"),
+        (embed(*["a"] * 2049), "inputs", "1 to 2048"),
+        (embed(""), "inputs", "empty"),
+        (embed("a", ""), "inputs[1]", "empty"),
+        (embed("a", (384,)), "inputs[1]", "384"),
         (embed("a", dimensions=0), "dimensions", "at least 1"),
         (embed("a", dimensions=DIMENSIONS + 1), "dimensions", "have 8"),
     ],

@@ -76,7 +76,7 @@ def test_a_request_that_names_none_takes_the_usual_ones_of_its_model():
 def test_adapters_that_cannot_be_meant_are_refused_by_name(wanted, told):
     with pytest.raises(BadRequest, match=told) as refused:
         named(wanted)
-    assert refused.value.param == "adapter"
+    assert refused.value.param == "adapters"
 
 
 def test_an_adapter_that_went_while_a_request_was_prepared_is_not_taken_for_another():

@@ -72,7 +72,7 @@ def test_orders_are_resolved():
 def test_what_does_not_fit_the_context_is_refused_before_the_engine_hears_of_it():
     async def story():
         async with desk_with(LETTERS) as (desk, engine):
-            with pytest.raises(ContextOverflow, match="max_tokens"):
+            with pytest.raises(ContextOverflow, match="ask for at most"):
                 await desk.generate(request(max_tokens=SKETCH.context))
             with pytest.raises(ContextOverflow, match="shorten the prompt"):
                 await desk.generate(request(prompt="x" * 2000, max_tokens=None))

@@ -137,7 +137,7 @@ class TestRefusals:
         web = Web()
         with pytest.raises(BadRequest, match=why) as caught:
             web.fetch(url)
-        assert caught.value.param == "messages"
+        assert caught.value.param == "prompt"
         assert web.resolved == web.asked == []
 
     @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_nothing_named_is_nothing_told():
         ({"likeliest": 101}, "likeliest"),
         ({"lowest": 0.0}, "lowest"),
         ({"lowest": math.nan}, "lowest"),
-        ({"adapters": ("nobody",)}, "adapter"),
+        ({"adapters": ("nobody",)}, "adapters"),
     ],
 )
 def test_what_cannot_be_told_is_refused(wrong, param):

@@ -82,8 +82,8 @@ def test_strict_tools_may_be_called_behind_text():
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"output": JSON}, "response_format"),
-        ({"output": JSON, "tools": (ADD,)}, "response_format"),
+        ({"output": JSON}, "output"),
+        ({"output": JSON, "tools": (ADD,)}, "output"),
         ({"tools": (STRICT,)}, "tools"),
         ({"tools": (ADD,), "tool_choice": ToolChoice("required")}, "tool_choice"),
     ],
@@ -97,7 +97,7 @@ def test_without_the_plugin_it_is_refused_by_name(fields, param):
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"output": JSON, "tools": (ADD,)}, "response_format"),
+        ({"output": JSON, "tools": (ADD,)}, "output"),
         ({"tools": (STRICT,)}, "tools"),
         ({"tools": (ADD,), "tool_choice": ToolChoice("one", "add")}, "tool_choice"),
     ],

@@ -102,13 +102,13 @@ def test_what_the_admission_refuses_is_told_with_numbers_and_a_way_out():
     longest = here.longest("m")
     assert 1000 < longest < 2048
     here.check("m", 100, longest - 100)
-    with pytest.raises(OverBudget, match=f"lower max_tokens to {longest - 100}") as refused:
+    with pytest.raises(OverBudget, match=f"ask for at most {longest - 100}") as refused:
         here.check("m", 100, longest)
     assert (refused.value.code, refused.value.param) == ("context_over_budget", "max_tokens")
     assert "3.0 GB" in refused.value.message
     with pytest.raises(OverBudget, match="shorten the prompt") as refused:
         here.check("m", 5000, 1)
-    assert refused.value.param == "messages"
+    assert refused.value.param == "prompt"
 
 
 def test_an_answer_of_unsaid_length_is_cut_to_what_fits():

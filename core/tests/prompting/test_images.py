@@ -109,7 +109,7 @@ class TestRefusals:
     def test_what_is_no_image_is_refused_by_name(self, data):
         with pytest.raises(BadRequest, match=r"^image 2 is no image of a supported format \(PNG") as caught:
             open_image(data, "image 2")
-        assert caught.value.param == "messages"
+        assert caught.value.param == "prompt"
 
     def test_a_cut_off_image_is_damaged(self):
         with pytest.raises(BadRequest, match="image 3 is damaged: its PNG data"):

@@ -84,7 +84,7 @@ class TestLooking:
     def test_an_image_that_the_preparer_refuses_is_named(self, sight):
         with pytest.raises(BadRequest, match="image 1: the image is too wide") as caught:
             sight.look([picture(101, 1)])
-        assert caught.value.param == "messages"
+        assert caught.value.param == "prompt"
 
     @pytest.mark.parametrize(
         "lie", [{"values": b""}, {"tokens": 0}, {"tokens": 3}, {"grid": (1, 2, 3)}, {"dtype": "float32"}]

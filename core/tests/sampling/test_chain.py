@@ -88,7 +88,7 @@ def test_an_unknown_stage_is_refused_by_name():
 def test_settings_that_do_not_fit_are_refused(body):
     with pytest.raises(BadRequest, match="sampler stage 'gain'") as refused:
         check_stages(Sampling(stages={"gain": Raw(body)}), {"gain": stage()})
-    assert refused.value.param == "gain"
+    assert refused.value.param == "stages.gain"
 
 
 def test_a_stage_replaces_what_it_says():

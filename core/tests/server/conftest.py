@@ -96,7 +96,8 @@ def decode(wire):
     request = GenerateRequest(
         id=ask.id, model="any", prompt=ask.prompt, choices=ask.choices, max_tokens=ask.max_tokens
     )
-    return Decoded(request, Encoder(ask), () if ask.extra is None else (f"extra: {ask.extra}",))
+    warnings = () if ask.extra is None else (f"extra: {ask.extra}",)
+    return Decoded(request, Encoder(ask), warnings, {"max_tokens": "letters"})
 
 
 def error_shape(name):

@@ -156,6 +156,14 @@ def test_warnings_are_a_header_that_nobody_can_break_out_of(talk):
         assert "x-mlxp-warnings" not in served.client.post("/t/say", json=ask()).headers
 
 
+def test_what_the_desk_refuses_is_told_by_the_clients_own_names(talk):
+    with talk(HELLO) as (served, _):
+        asked = {"id": "long", "prompt": "hi", "max_tokens": 10**6}
+        told = served.client.post("/t/say", json=asked).json()
+    assert (told["code"], told["param"]) == ("context_length_exceeded", "letters")
+    assert told["message"].startswith("letters: ")
+
+
 def test_a_strict_server_refuses_what_others_warn_of(talk):
     with talk(HELLO, flags={"server": {"port": 0, "strict": True}}) as (served, _):
         answer = served.client.post("/t/say", json=ask(extra="knob"))

@@ -39,7 +39,8 @@ def read(wire):
 def embed(wire):
     ask = read(wire)
     question = EmbedRequest(id="v", model="any", inputs=tuple(ask.texts))
-    return Exchanged(question, write_vector, () if ask.extra is None else (f"extra: {ask.extra}",))
+    warnings = () if ask.extra is None else (f"extra: {ask.extra}",)
+    return Exchanged(question, write_vector, warnings, {"inputs": "texts"})
 
 
 def count(wire):
@@ -118,7 +119,11 @@ def test_what_was_ignored_stands_in_the_header():
 
 @pytest.mark.parametrize(
     ("path", "body", "param"),
-    [("/a/count", {"texts": 5}, "body"), ("/a/vector", {"texts": [""]}, "input")],
+    [
+        ("/a/count", {"texts": 5}, "body"),
+        ("/a/vector", {"texts": [""]}, "texts"),
+        ("/a/vector", {"texts": ["a", ""]}, "texts[1]"),
+    ],
 )
 def test_errors_have_the_protocols_shape(path, body, param):
     with serve([ASKS]) as served:
@@ -126,6 +131,7 @@ def test_errors_have_the_protocols_shape(path, body, param):
         assert answer.status_code == 400
         told = answer.json()
         assert (told["who"], told["code"], told["param"]) == ("asks", "invalid_request", param)
+        assert param == "body" or told["message"].startswith(f"{param}: ")
 
 
 def test_another_method_is_refused():

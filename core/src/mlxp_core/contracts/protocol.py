@@ -1,9 +1,9 @@
 """A wire protocol without I/O: bytes to a request, events to bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mlxp_core.contracts.services import Services
 from mlxp_core.errors import MlxpError
@@ -43,11 +43,17 @@ class Encoder(Protocol):
 
 
 class Decoded(Struct, frozen=True):
-    """What a body asked for, who answers it, and what was ignored in it."""
+    """What a body asked for, who answers it, and what was ignored in it.
+
+    Attributes:
+        names: what the body calls fields of the request and of its sampling, where it does not call them as we do;
+            errors found later name them so.
+    """
 
     request: GenerateRequest
     encoder: Encoder
     warnings: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
@@ -88,11 +94,13 @@ class Exchanged(Struct, Generic[A], frozen=True):
     Attributes:
         question: what is asked, such as a ``CountRequest``.
         render: its answer, such as ``Counted``, as a response; status 200.
+        names: what the body calls fields of the question, as in ``Decoded``.
     """
 
     question: Question[A]
     render: Callable[[A], WireResponse]
     warnings: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 class Exchange(Struct, frozen=True, kw_only=True):

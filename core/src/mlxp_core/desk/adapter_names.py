@@ -17,11 +17,13 @@ def check_id(name: str) -> None:
         BadRequest: says what an id looks like.
     """
     if name.lower() == "none":
-        raise BadRequest("an adapter cannot be called 'none': requests say so for no adapter", param="id")
+        raise BadRequest(
+            "an adapter cannot be called 'none': requests say so for no adapter", param="adapter"
+        )
     if not _ID.fullmatch(name):
         raise BadRequest(
             f"an adapter cannot be called {name!r}; an id has 1 to 128 letters, digits and . _ - : @",
-            param="id",
+            param="adapter",
         )
 
 

@@ -134,7 +134,7 @@ class Adapters:
                 return there
             raise Conflict(
                 f"adapter {name!r} is mounted from {there.path} on {there.model}; unmount it first, or take another id",
-                param="id",
+                param="adapter",
             )
         coming = self._coming.get(name)
         if coming is None:
@@ -143,7 +143,7 @@ class Adapters:
             task.add_done_callback(lambda done: self._arrived(name, done))
         elif coming.path != folder:
             raise Conflict(
-                f"adapter {name!r} is being mounted from {coming.path}; take another id", param="id"
+                f"adapter {name!r} is being mounted from {coming.path}; take another id", param="adapter"
             )
         return await asyncio.shield(coming.task)
 
@@ -156,7 +156,8 @@ class Adapters:
         info = self._mounted.pop(name, None)
         if info is None:
             raise UnknownAdapter(
-                f"adapter {name!r} is not mounted; mounted: {', '.join(self._mounted) or 'none'}", param="id"
+                f"adapter {name!r} is not mounted; mounted: {', '.join(self._mounted) or 'none'}",
+                param="adapter",
             )
         self._engine.unmount(Unmount(info.model, info.key))
         self._tell()

@@ -69,10 +69,10 @@ def check_conversation(request: GenerateRequest, model: ModelInfo) -> None:
 
 def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
     if request.max_tokens is not None and request.max_tokens < 1:
-        raise BadRequest(f"max_tokens must be at least 1, not {request.max_tokens}", param="max_tokens")
+        raise BadRequest(f"an answer has at least 1 token, not {request.max_tokens}", param="max_tokens")
     if not 1 <= request.choices <= MOST_CHOICES:
         raise BadRequest(
-            f"a request may ask for 1 to {MOST_CHOICES} choices, not {request.choices}", param="n"
+            f"a request may ask for 1 to {MOST_CHOICES} choices, not {request.choices}", param="choices"
         )
     answers = (1 + len(request.further_prompts)) * request.choices
     if answers > MOST_ANSWERS:
@@ -88,7 +88,7 @@ def _check_numbers(request: GenerateRequest, model: ModelInfo) -> None:
     if request.top_scores is not None and not 0 <= request.top_scores <= MOST_SCORES:
         raise BadRequest(
             f"log-probabilities come for 0 to {MOST_SCORES} rivals, not {request.top_scores}",
-            param="top_logprobs",
+            param="top_scores",
         )
     for token in request.sampling.logit_bias:
         if not 0 <= token < model.vocabulary:
@@ -103,9 +103,9 @@ def _check_images(request: GenerateRequest, model: ModelInfo) -> None:
     messages = [turn for prompt in prompts for turn in prompt if isinstance(turn, Message)]
     images = sum(_images(message.parts) for message in messages)
     if images and not model.capabilities.vision:
-        raise BadRequest(f"{model.id} cannot see; leave images out", param="messages")
+        raise BadRequest(f"{model.id} cannot see; leave images out", param="prompt")
     if images > MOST_IMAGES:
-        raise BadRequest(f"a request may have {MOST_IMAGES} images, not {images}", param="messages")
+        raise BadRequest(f"a request may have {MOST_IMAGES} images, not {images}", param="prompt")
 
 
 def _images(parts: Sequence[Part]) -> int:
@@ -126,11 +126,15 @@ def _check_stages(request: GenerateRequest, stages: Mapping[str, SamplerStage]) 
     for name, body in request.sampling.stages.items():
         if name not in stages:
             there = ", ".join(sorted(stages)) or "none"
-            raise BadRequest(f"no plugin brings the sampler stage {name!r}; installed: {there}", param=name)
+            raise BadRequest(
+                f"no plugin brings the sampler stage {name!r}; installed: {there}", param=f"stages.{name}"
+            )
         try:
             msgspec.json.decode(body, type=stages[name].params)
         except msgspec.MsgspecError as error:
-            raise BadRequest(f"settings of the sampler stage {name!r}: {error}", param=name) from error
+            raise BadRequest(
+                f"settings of the sampler stage {name!r}: {error}", param=f"stages.{name}"
+            ) from error
 
 
 def _check_tools(request: GenerateRequest, model: ModelInfo) -> None:

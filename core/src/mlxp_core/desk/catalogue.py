@@ -59,16 +59,16 @@ def adapters_of(
     for name in names:
         if name not in mounted:
             there = ", ".join(mounted) or "none"
-            raise BadRequest(f"unknown adapter {name!r}; mounted: {there}", param="adapter")
+            raise BadRequest(f"unknown adapter {name!r}; mounted: {there}", param="adapters")
         if names.count(name) > 1:
-            raise BadRequest(f"adapter {name!r} is named twice; name it once", param="adapter")
+            raise BadRequest(f"adapter {name!r} is named twice; name it once", param="adapters")
     found = tuple(mounted[name] for name in names)
     if wanted is None:
         return tuple(adapter for adapter in found if adapter.model == model.id)
     for adapter in found:
         if adapter.model != model.id:
             raise BadRequest(
-                f"adapter {adapter.id!r} is mounted on {adapter.model}, not on {model.id}", param="adapter"
+                f"adapter {adapter.id!r} is mounted on {adapter.model}, not on {model.id}", param="adapters"
             )
     return found
 
@@ -83,7 +83,7 @@ def mounts_of(catalogue: Catalogue, names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in mounted:
             raise BadRequest(
-                f"adapter {name!r} was unmounted while the request was prepared", param="adapter"
+                f"adapter {name!r} was unmounted while the request was prepared", param="adapters"
             )
     return tuple(mounted[name] for name in names)
 

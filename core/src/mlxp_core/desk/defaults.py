@@ -61,14 +61,14 @@ def answer_length(asked: int | None, *, prompt: int, usual: int, model: ModelInf
         raise ContextOverflow(
             f"the prompt has {prompt} tokens, and {model.id} reads at most {model.context} with its answer; "
             "shorten the prompt",
-            param="messages",
+            param="prompt",
         )
     if asked is None:
         return min(usual, room)
     if asked > room:
         raise ContextOverflow(
-            f"prompt ({prompt} tokens) and max_tokens ({asked}) make {prompt + asked}, and the context of "
-            f"{model.id} holds {model.context}; lower max_tokens to {room} or shorten the prompt",
+            f"prompt ({prompt} tokens) and answer ({asked}) make {prompt + asked}, and the context of "
+            f"{model.id} holds {model.context}; ask for at most {room} or shorten the prompt",
             param="max_tokens",
         )
     return asked

@@ -55,7 +55,7 @@ def check(question: EmbedRequest, model: ModelInfo) -> None:
         )
     if not 1 <= len(question.inputs) <= MOST_INPUTS:
         raise BadRequest(
-            f"input: a request may hold 1 to {MOST_INPUTS} texts, not {len(question.inputs)}", param="input"
+            f"a request may hold 1 to {MOST_INPUTS} texts, not {len(question.inputs)}", param="inputs"
         )
     if question.dimensions is not None and question.dimensions < 1:
         raise BadRequest(
@@ -83,7 +83,7 @@ def prepare(question: EmbedRequest, frontend: FrontendFace, *, protocol: str) ->
 
 
 def _order(question: EmbedRequest, place: int, frontend: FrontendFace, choice: int, protocol: str) -> Order:
-    name = f"input[{place}]" if len(question.inputs) > 1 else "input"
+    name = f"inputs[{place}]" if len(question.inputs) > 1 else "inputs"
     model = frontend.info
     request = GenerateRequest(
         id=question.id,
@@ -95,10 +95,11 @@ def _order(question: EmbedRequest, place: int, frontend: FrontendFace, choice: i
     try:
         prompt = frontend.prepare(request)
     except BadRequest as error:
-        raise BadRequest(f"{name}: {error.message}", param=name) from error
+        raise BadRequest(error.message, param=name) from error
     if len(prompt.tokens) > model.context:
         raise ContextOverflow(
-            f"{name} has {len(prompt.tokens)} tokens, and {model.id} reads at most {model.context}; cut it into parts",
+            f"the text has {len(prompt.tokens)} tokens, and {model.id} reads at most {model.context}; "
+            "cut it into parts",
             param=name,
         )
     return Order(

@@ -91,7 +91,7 @@ class Fetcher:
             raise BadRequest(
                 "this server fetches no images; send them inside the request, as data: URLs, "
                 "or have its operator allow hosts in [server] image_hosts",
-                param="messages",
+                param="prompt",
             )
         images = dict(zip(urls, await asyncio.gather(*map(self.fetch, urls)), strict=True))
         return cast("P", tuple(_filled(message, images) for message in messages))
@@ -108,9 +108,9 @@ class Fetcher:
                 return ImageBytes(await self._follow(url))
         except TimeoutError as error:
             why = f"did not come within {PATIENCE_S:.0f} s"
-            raise BadRequest(f"the image at {shown} {why}", param="messages") from error
+            raise BadRequest(f"the image at {shown} {why}", param="prompt") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise BadRequest(f"the image at {shown} cannot be fetched: {error}", param="messages") from error
+            raise BadRequest(f"the image at {shown} cannot be fetched: {error}", param="prompt") from error
 
     async def _follow(self, url: str) -> bytes:
         for _ in range(1 + MOST_REDIRECTS):

@@ -111,7 +111,7 @@ def _held(kind: ConstraintKind | None, shape: OutputShape, vocabulary: Vocabular
     try:
         return None if kind is None else kind.compile(shape.body, vocabulary)
     except BadRequest as error:
-        raise BadRequest(error.message, param=error.param or "response_format") from error
+        raise BadRequest(error.message, param=error.param or "output") from error
 
 
 def orders(

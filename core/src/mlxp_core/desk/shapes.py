@@ -36,12 +36,12 @@ def shape_of(request: GenerateRequest, tools: ToolFormat | None, kinds: Collecti
     Raises:
         BadRequest: the model or the plugins cannot do that; names the field.
     """
-    field, shape = "response_format", request.output
+    field, shape = "output", request.output
     mode = request.tool_choice.mode
     if mode in {"required", "one"}:
         field, shape = "tool_choice", _calls(request, tools, "tool_choice").shape()
     elif request.tools and mode == "auto" and shape.kind != TEXT.kind:
-        calls = _calls(request, tools, "response_format")
+        calls = _calls(request, tools, "output")
         other = Shaped(shape.kind, shape.body or Raw(b"null"))
         shape = Grammar(Either((calls.start, other)), calls.rules).shape()
     elif mode == "auto" and any(tool.strict for tool in request.tools):
@@ -51,7 +51,7 @@ def shape_of(request: GenerateRequest, tools: ToolFormat | None, kinds: Collecti
     if shape.kind not in {TEXT.kind, *kinds}:
         there = ", ".join(sorted(kinds)) or "none"
         raise BadRequest(
-            f"{field}: no plugin holds an answer to a shape of kind {shape.kind!r}; there are: {there}; "
+            f"no plugin holds an answer to a shape of kind {shape.kind!r}; there are: {there}; "
             "install or enable one that does, such as the plugin structured",
             param=field,
         )
@@ -68,7 +68,7 @@ def _calls(request: GenerateRequest, tools: ToolFormat | None, field: str) -> Gr
         told = {
             "tool_choice": "this model cannot be made to call a tool; use tool_choice auto or none",
             "tools": "this model's calls cannot be held to strict tools; leave strict out",
-            "response_format": "this model's calls cannot stand beside a shape; leave tools or response_format out",
+            "output": "this model's calls cannot stand beside a shape; leave tools or the shape out",
         }
         raise BadRequest(told[field], param=field)
     try:

@@ -200,11 +200,11 @@ class Admission:
         if found.fits:
             return
         room = found.max_tokens - prompt
-        advice = f"lower max_tokens to {room}" if room >= LEAST_ANSWER else "shorten the prompt"
+        advice = f"ask for at most {room}" if room >= LEAST_ANSWER else "shorten the prompt"
         raise OverBudget(
-            f"prompt ({prompt} tokens) and max_tokens ({answer}) make {prompt + answer}, and no more than "
+            f"prompt ({prompt} tokens) and answer ({answer}) make {prompt + answer}, and no more than "
             f"{found.max_tokens} fit this machine: {found.reason}; {advice}",
-            param="max_tokens" if room >= LEAST_ANSWER else "messages",
+            param="max_tokens" if room >= LEAST_ANSWER else "prompt",
         )
 
     def answer(self, model: str, prompt: int, wanted: int, *, asked: bool, choices: int = 1) -> int:

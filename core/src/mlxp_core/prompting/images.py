@@ -109,4 +109,4 @@ def _too_many_pixels(name: str) -> BadRequest:
 
 
 def _refused(name: str, why: str) -> BadRequest:
-    return BadRequest(f"{name} {why}", param="messages")
+    return BadRequest(f"{name} {why}", param="prompt")

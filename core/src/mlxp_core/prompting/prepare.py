@@ -91,15 +91,15 @@ def _prepare_chat(
     if template is None:
         raise BadRequest(
             "this model has no chat template, so it takes no conversations; send plain text to a completions path",
-            param="messages",
+            param="prompt",
         )
     try:
         rendering = render(request, messages, template, thinking)
     except RecursionError as error:
-        raise BadRequest("a message or a tool's schema is nested too deeply", param="messages") from error
+        raise BadRequest("a message or a tool's schema is nested too deeply", param="prompt") from error
     tokens, spans = tokenizer.encode_spans(rendering.text)
     if not tokens:
-        raise BadRequest("the conversation renders to an empty prompt", param="messages")
+        raise BadRequest("the conversation renders to an empty prompt", param="prompt")
     prompt = Prompt(
         _check_ids(tokens, tokenizer),
         inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
@@ -114,7 +114,7 @@ def _with_images(
     prompt: Prompt, images: Sequence[ImageBytes], sight: Sight | None, tokenizer: Tokenizer
 ) -> Prompt:
     if sight is None:
-        raise BadRequest("this model cannot see; leave images out", param="messages")
+        raise BadRequest("this model cannot see; leave images out", param="prompt")
     looked = sight.look(images)
     expanded = sight.expand(prompt.tokens, looked, (*prompt.boundaries, *prompt.message_ends))
     count = len(prompt.boundaries)

@@ -105,7 +105,7 @@ class _Asking:
             raise BadRequest(
                 "the model's chat template does not show the last answer, so it cannot be continued; "
                 "end the conversation with a user message",
-                param="messages",
+                param="prompt",
             )
         return before
 
@@ -149,7 +149,8 @@ def _extras(request: GenerateRequest, thinking: ThinkingFormat | None) -> dict[s
     for name in _OURS:
         if name in request.template_args:
             raise BadRequest(
-                f"template argument {name!r} is set by the server; leave it out", param="template_args"
+                f"template argument {name!r} is set by the server; leave it out",
+                param=f"template_args.{name}",
             )
     extras: dict[str, object] = dict(request.template_args)
     if thinking is not None and thinking.switch is not None and request.thinking is not None:

@@ -95,7 +95,7 @@ class Sight:
             raise BadRequest(
                 f"the conversation has {len(images)} images, but its prompt shows {len(places)}: send images in user "
                 f"messages or tool results, and do not write {self._preparer.placeholder!r} in a text",
-                param="messages",
+                param="prompt",
             )
         out: list[int] = []
         spans: list[ImageSpan] = []
@@ -116,7 +116,7 @@ class Sight:
         try:
             pixels = self._preparer.prepare(image, digest)
         except BadRequest as error:
-            raise BadRequest(f"{name}: {error.message}", param="messages") from error
+            raise BadRequest(f"{name}: {error.message}", param="prompt") from error
         _check(pixels)
         return replace(pixels, digest=digest)
 

@@ -99,7 +99,7 @@ class ChatTemplate:
             )
         except _FAULTS as fault:
             raise BadRequest(
-                f"the model's chat template refuses this conversation: {fault}", param="messages"
+                f"the model's chat template refuses this conversation: {fault}", param="prompt"
             ) from fault
 
     def mentions(self, text: str) -> bool:

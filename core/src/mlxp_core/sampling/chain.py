@@ -110,11 +110,11 @@ def check_stages(sampling: Sampling, stages: Mapping[str, SamplerStage]) -> dict
     for name, raw in sampling.stages.items():
         stage = stages.get(name)
         if stage is None:
-            raise BadRequest(_unknown(name, sorted(stages)), param=name)
+            raise BadRequest(_unknown(name, sorted(stages)), param=f"stages.{name}")
         try:
             settings[name] = msgspec.json.decode(raw, type=stage.params)
         except msgspec.DecodeError as error:
-            raise BadRequest(f"sampler stage {name!r}: {error}", param=name) from error
+            raise BadRequest(f"sampler stage {name!r}: {error}", param=f"stages.{name}") from error
     return settings
 
 

@@ -14,7 +14,7 @@ from mlxp_core.contracts import ACCESS, Decoded, Endpoint, Exchange, Exchanged, 
 from mlxp_core.desk import Desk
 from mlxp_core.errors import BadRequest
 from mlxp_core.server.clerk import Clerk, wants_transcript
-from mlxp_core.server.errors import ClientLeft, respond
+from mlxp_core.server.errors import ClientLeft, by_the_names_of, respond
 from mlxp_core.server.request_id import HEADER, HttpRequest, request_id
 from mlxp_core.server.streaming import Chunks, EventStream, unless_left
 from mlxp_core.types import ServerSettings, WireRequest, WireResponse
@@ -69,7 +69,8 @@ def _exchanging(protocol: WireProtocol, exchange: Exchange, desk: Desk, settings
     async def answer(request: HttpRequest) -> ASGIApp:
         asked = await _decode(exchange.decode, await _read(request))
         headers = _warning_headers(asked.warnings, strict=settings.strict)
-        given = await unless_left(request.receive, desk.answer(asked.question, protocol=protocol.name))
+        with by_the_names_of(asked.names):
+            given = await unless_left(request.receive, desk.answer(asked.question, protocol=protocol.name))
         said: WireResponse = asked.render(given)
         told = replace(said, headers={**said.headers, **headers})
         return respond(told).to_asgi_response(app=None, request=request)
@@ -87,7 +88,8 @@ def _generating(
         identity = request_id(request.scope)
 
         async def open_answer() -> EventStream | WireResponse:
-            ticket = await desk.generate(decoded.request, protocol=protocol.name)
+            with by_the_names_of(decoded.names):
+                ticket = await desk.generate(decoded.request, protocol=protocol.name)
             clerk.note(ticket, wire, protocol.name)
             if wants_transcript(wire):
                 return await clerk.tell(ticket, wire, protocol.name)

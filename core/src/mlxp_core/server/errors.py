@@ -6,7 +6,9 @@ request's id and answered with a 500 that gives nothing away.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -93,6 +95,29 @@ def exception_handlers(shapes: Shapes, body_limit_bytes: int) -> Handlers:
         return respond(shapes.render(request.url.path, ours))
 
     return {MlxpError: handle, HTTPException: handle, Exception: handle}
+
+
+@contextmanager
+def by_the_names_of(names: Mapping[str, str]) -> Iterator[None]:
+    """Have errors name fields as the client does, in ``param`` and in the message.
+
+    Args:
+        names: what the client's body calls fields that it does not call as we do; see ``Decoded.names``.
+    """
+    try:
+        yield
+    except MlxpError as error:
+        if error.param is not None:
+            error.param = _called(error.param, names)
+            if not re.search(rf"(?<![\w.]){re.escape(error.param)}(?![\w.])", error.message):
+                error.message = f"{error.param}: {error.message}"
+        raise
+
+
+def _called(place: str, names: Mapping[str, str]) -> str:
+    """Return what the client calls a field, or the field that a place is in."""
+    ours = place if place in names else place.partition(".")[0].partition("[")[0]
+    return names.get(ours, ours) + place.removeprefix(ours)
 
 
 def last_words(encoder: Encoder, error: Exception, identity: str) -> bytes:

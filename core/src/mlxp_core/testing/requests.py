@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mlxp_core.contracts import Decoded, Endpoint, Exchange, Exchanged, Query, WireProtocol
 from mlxp_core.errors import BadRequest, MlxpError
-from mlxp_core.types import Answer, GenerateRequest, Question, WireRequest
+from mlxp_core.types import Answer, GenerateRequest, Question, Sampling, WireRequest
 
 _NO_OBJECTS = [b"", b"{", b"nonsense", b"null", b"[]", b'"text"', b"1", b'{"a": "\xff"}', b"[" * 100_000]
 
@@ -105,6 +105,15 @@ class RequestLaws:
         understood = self._understand(protocol, self.samples()[0], {"no_such_field": 1})
         assert any("no_such_field" in warning for warning in understood.warnings)
 
+    def test_what_is_found_later_is_told_by_fields_of_the_body(self, protocol: WireProtocol) -> None:
+        """Names stand for fields of requests, and are among those that the manifest lists."""
+        listed = {field.name for field in protocol.fields if field.treatment != "refused"}
+        for plain in self.samples():
+            understood = self._understand(protocol, plain)
+            ours = {*_fields(type(_asked(understood))), *_fields(GenerateRequest), *_fields(Sampling)}
+            assert {name.partition(".")[0] for name in understood.names} <= ours
+            assert {name.partition(".")[0] for name in understood.names.values()} <= listed
+
     def test_errors_keep_status_message_and_headers(self, protocol: WireProtocol) -> None:
         """Any error of the tree is rendered, its status as the protocol knows it."""
         for kind in _tree(MlxpError):
@@ -148,6 +157,10 @@ def _asked(understood: Understood) -> GenerateRequest | Question[Answer]:
 
 def _comparable(understood: Understood) -> tuple[object, tuple[str, ...]]:
     return msgspec.structs.replace(_asked(understood), id=""), understood.warnings
+
+
+def _fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    return kind.__struct_fields__
 
 
 def _tree(kind: type[MlxpError]) -> Iterator[type[MlxpError]]:

@@ -30,6 +30,9 @@ LOWEST = math.log(1e-6)
 _SAMPLES, _MOST_SAMPLES = 3, 8
 _LENGTH, _LONGEST = 80, 256
 
+_NAMES = {"choices": "n", "stages.curve": "curve", "stages.hlg": "hlg"}
+"""Field of a request -> what this surface calls it, where that differs."""
+
 Mode = Literal["default", "curve", "hlg"]
 
 

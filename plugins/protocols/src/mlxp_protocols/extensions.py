@@ -8,6 +8,9 @@ from mlxp_core.errors import BadRequest
 
 Primitive = str | int | float | bool
 
+NAMES = {"adapters": "adapter", "stages": "sampler_stages", "template_args": "chat_template_kwargs"}
+"""Field of a request -> what surfaces call it."""
+
 _SWITCH = "enable_thinking"
 _NULL = Raw(b"null")
 

@@ -25,6 +25,9 @@ FIELDS = (
     RequestField("model", "honoured", "absent: the default model"),
 )
 
+_NAMES = {"adapter": "id"}
+"""Field of a question -> what this surface calls it, where that differs."""
+
 _HINTS = {
     "id": "say what requests will call the adapter",
     "path": "name the adapter's folder, as GET /v1/adapters/available lists it",
@@ -46,12 +49,14 @@ class AdapterDecoder:
         """
         body, warnings = self._mount.read(request.body)
         asked = MountRequest(id=self._new_id(), model=body.model or "", adapter=body.id, path=body.path)
-        return Exchanged(asked, write_mounted, warnings)
+        return Exchanged(asked, write_mounted, warnings, _NAMES)
 
     def unmount(self, request: WireRequest) -> Exchanged[Unmounted]:
         """Read a request to unmount an adapter, which the path names."""
         name = request.params["adapter_id"]
-        return Exchanged(UnmountRequest(id=self._new_id(), model="", adapter=name), write_unmounted)
+        return Exchanged(
+            UnmountRequest(id=self._new_id(), model="", adapter=name), write_unmounted, names=_NAMES
+        )
 
     def available(self, request: WireRequest) -> Exchanged[AdaptersFound]:
         """Read a request for the adapters on disk; ``?model=`` asks for those of another than the default model."""

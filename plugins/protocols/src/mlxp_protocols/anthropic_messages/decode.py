@@ -23,9 +23,11 @@ from mlxp_protocols.anthropic_messages.decode_tools import read_tools
 from mlxp_protocols.anthropic_messages.encode import Head
 from mlxp_protocols.anthropic_messages.encode_stream import StreamEncoder
 from mlxp_protocols.anthropic_messages.encode_whole import WholeEncoder
-from mlxp_protocols.anthropic_messages.fields import FIELDS, HINTS
+from mlxp_protocols.anthropic_messages.fields import FIELDS, HINTS, NAMES
 from mlxp_protocols.anthropic_messages.wire_blocks import ABSENT
 from mlxp_protocols.body import BodyReader, read_value
+
+_OLDER_PLACE = "output_format"
 
 
 class MessagesDecoder:
@@ -62,7 +64,8 @@ class MessagesDecoder:
             adapters=extensions.adapters(body.adapter),
             template_args=extensions.template_args(body.chat_template_kwargs),
         )
-        return Decoded(asked, _encoder(asked, body, request.headers), (*unknown, *left_out))
+        names = {**NAMES, "output": _place_of_output(body)}
+        return Decoded(asked, _encoder(asked, body, request.headers), (*unknown, *left_out), names)
 
     def count(self, request: WireRequest) -> Exchanged[Counted]:
         """Return the question how many tokens a conversation has; its answer is ``{"input_tokens": n}``.
@@ -81,7 +84,7 @@ class MessagesDecoder:
             thinking=_thinking(body.thinking, body.chat_template_kwargs),
             template_args=extensions.template_args(body.chat_template_kwargs),
         )
-        return Exchanged(question, _counted, (*unknown, *left_out))
+        return Exchanged(question, _counted, (*unknown, *left_out), NAMES)
 
 
 def _counted(answer: Counted) -> WireResponse:
@@ -120,9 +123,8 @@ def _thinking(
 
 def _output(body: wire.MessagesRequest) -> OutputShape:
     """Return the shape; kinds we do not know go on whole, for the plugin that brings them."""
-    place, given = "output_format", body.output_format
-    if body.output_config is not None and body.output_config.format != ABSENT:
-        place, given = "output_config.format", body.output_config.format
+    config, place = body.output_config, _place_of_output(body)
+    given = body.output_format if config is None or place == _OLDER_PLACE else config.format
     if given == ABSENT:
         return OutputShape()
     match read_value(given, wire.OutputFormat, place):
@@ -130,6 +132,12 @@ def _output(body: wire.MessagesRequest) -> OutputShape:
             return OutputShape("json_schema", _schema(schema, f"{place}.schema"))
         case wire.OutputFormat(type=kind):
             return OutputShape(kind, given.copy())
+
+
+def _place_of_output(body: wire.MessagesRequest) -> str:
+    """Return where the body says what shape the answer must have."""
+    told = body.output_config is not None and body.output_config.format != ABSENT
+    return NAMES["output"] if told else _OLDER_PLACE
 
 
 def _schema(schema: Raw, place: str) -> Raw:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from mlxp_core.contracts import RequestField
 from mlxp_core.types import Capability
+from mlxp_protocols import extensions
 
 _HONOURED = {
     "messages": "at least one; documents are read as text, PDF and uploaded files are refused",
@@ -63,6 +64,9 @@ FIELDS = (
     *(RequestField(name, "accepted", note) for name, note in _ACCEPTED.items()),
     *(RequestField(name, "refused", note) for name, note in _REFUSED.items()),
 )
+
+NAMES = {**extensions.NAMES, "prompt": "messages", "output": "output_config.format"}
+"""Field of a request -> what this surface calls it, where that differs."""
 
 HINTS = {
     "messages": 'send a list of messages, such as [{"role": "user", "content": "hello"}]',

@@ -15,9 +15,10 @@ from mlxp_protocols.openai_chat.decode_messages import read_messages
 from mlxp_protocols.openai_chat.decode_tools import read_tools
 from mlxp_protocols.openai_chat.encode_chunks import ChunkEncoder
 from mlxp_protocols.openai_chat.encode_whole import WholeEncoder
-from mlxp_protocols.openai_chat.fields import FIELDS, HINTS
+from mlxp_protocols.openai_chat.fields import FIELDS, HINTS, NAMES
 
 _UNSAID = Sampling()
+_COMPLETION_NAMES = {**NAMES, "max_tokens": "max_completion_tokens"}
 
 
 class ChatDecoder:
@@ -59,7 +60,8 @@ class ChatDecoder:
             choices=1 if body.n is None else body.n,
             template_args=extensions.template_args(body.chat_template_kwargs),
         )
-        return Decoded(asked, self._encoder(asked, body), warnings)
+        names = NAMES if body.max_completion_tokens is None else _COMPLETION_NAMES
+        return Decoded(asked, self._encoder(asked, body), warnings, names)
 
     def _encoder(self, asked: GenerateRequest, body: wire.ChatRequest) -> Encoder:
         head = Head(

@@ -11,7 +11,7 @@ from mlxp_protocols.openai_answer import Head
 from mlxp_protocols.openai_completions import wire
 from mlxp_protocols.openai_completions.encode_chunks import ChunkEncoder
 from mlxp_protocols.openai_completions.encode_whole import WholeEncoder
-from mlxp_protocols.openai_completions.fields import FIELDS, HINTS
+from mlxp_protocols.openai_completions.fields import FIELDS, HINTS, NAMES
 from mlxp_protocols.token_lists import read_prompts
 
 _UNSAID = Sampling()
@@ -56,7 +56,7 @@ class CompletionDecoder:
             top_scores=body.logprobs,
             choices=1 if body.n is None else body.n,
         )
-        return Decoded(asked, self._encoder(asked, body), warnings)
+        return Decoded(asked, self._encoder(asked, body), warnings, NAMES)
 
     def _encoder(self, asked: GenerateRequest, body: wire.CompletionRequest) -> Encoder:
         prompts = 1 + len(asked.further_prompts)

@@ -39,6 +39,14 @@ FIELDS = (
     *(RequestField(name, "refused", note) for name, note in _REFUSED.items()),
 )
 
+NAMES = {
+    "adapters": "adapter",
+    "stages": "sampler_stages",
+    "choices": "n",
+    "top_scores": "logprobs",
+}
+"""Field of a request -> what this surface calls it, where that differs."""
+
 HINTS = {
     "prompt": "send a text, a list of texts, token ids, or a list of lists of token ids",
     "prompt[]": "send a text, a list of texts, token ids, or a list of lists of token ids",

@@ -10,7 +10,7 @@ from mlxp_core.contracts import Exchanged
 from mlxp_core.types import Embedded, EmbedRequest, WireRequest, WireResponse
 from mlxp_protocols.body import BodyReader
 from mlxp_protocols.openai_embeddings import wire
-from mlxp_protocols.openai_embeddings.fields import FIELDS, HINTS
+from mlxp_protocols.openai_embeddings.fields import FIELDS, HINTS, NAMES
 from mlxp_protocols.token_lists import read_prompts
 
 Form = Callable[[tuple[float, ...]], tuple[float, ...] | str]
@@ -41,7 +41,7 @@ class EmbeddingDecoder:
             dimensions=body.dimensions,
         )
         return Exchanged(
-            asked, render_base64 if body.encoding_format == "base64" else render_floats, warnings
+            asked, render_base64 if body.encoding_format == "base64" else render_floats, warnings, NAMES
         )
 
 

@@ -17,3 +17,6 @@ HINTS = {
     "input[]": "send a text, token ids, or a list of either; none of them empty",
     "encoding_format": "use float or base64",
 }
+
+NAMES = {"inputs": "input"}
+"""Field of a question -> what this surface calls it, where that differs."""

@@ -25,13 +25,14 @@ from mlxp_protocols.openai_responses.decode_tools import Tools, read_tools
 from mlxp_protocols.openai_responses.encode import Teller
 from mlxp_protocols.openai_responses.encode_stream import StreamEncoder
 from mlxp_protocols.openai_responses.encode_whole import WholeEncoder
-from mlxp_protocols.openai_responses.fields import FIELDS, HINTS
+from mlxp_protocols.openai_responses.fields import FIELDS, HINTS, NAMES
 from mlxp_protocols.openai_responses.listed import as_listed
 from mlxp_protocols.openai_responses.store import ResponseStore, Turn
 
 _LOGPROBS = "message.output_text.logprobs"
 _PLAIN_TEXT = Raw(b'{"type":"text"}')
 _UNSAID = Sampling()
+_OLDER_NAMES = {**NAMES, "max_tokens": "max_tokens"}
 _Body = wire.ResponsesRequest | wire.CountRequest
 
 
@@ -80,7 +81,8 @@ class ResponsesDecoder:
             template_args=extensions.template_args(body.chat_template_kwargs),
         )
         ignored = (*warnings, *given.ignored, *tools.ignored, *_without_effect(body))
-        return Decoded(asked, self._encoder(body, given, tools, stem), ignored)
+        names = NAMES if body.max_output_tokens is not None or body.max_tokens is None else _OLDER_NAMES
+        return Decoded(asked, self._encoder(body, given, tools, stem), ignored, names)
 
     def count(self, request: WireRequest) -> Exchanged[Counted]:
         """Return the question how many tokens a response would read; its answer is ``{"input_tokens": n, ...}``.
@@ -100,9 +102,8 @@ class ResponsesDecoder:
             thinking=_thinking(body),
             template_args=extensions.template_args(body.chat_template_kwargs),
         )
-        return Exchanged(
-            question, _counted, (*warnings, *given.ignored, *tools.ignored, *_without_effect(body))
-        )
+        ignored = (*warnings, *given.ignored, *tools.ignored, *_without_effect(body))
+        return Exchanged(question, _counted, ignored, NAMES)
 
     def _encoder(self, body: wire.ResponsesRequest, given: Input, tools: Tools, stem: str) -> Encoder:
         blank = _blank(body, tools, f"resp_{stem}", int(self._now()))

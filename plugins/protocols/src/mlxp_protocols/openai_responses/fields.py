@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from mlxp_core.contracts import RequestField
 from mlxp_core.types import Capability
+from mlxp_protocols import extensions
 
 _HONOURED = {
     "input": "a string or items; items of kinds that mean nothing to a model are passed over with a warning",
@@ -70,6 +71,15 @@ FIELDS = (
     *(RequestField(name, "accepted", note) for name, note in _ACCEPTED.items()),
     *(RequestField(name, "refused", note) for name, note in _REFUSED.items()),
 )
+
+NAMES = {
+    **extensions.NAMES,
+    "prompt": "input",
+    "max_tokens": "max_output_tokens",
+    "top_scores": "top_logprobs",
+    "output": "text.format",
+}
+"""Field of a request -> what this surface calls it, where that differs."""
 
 HINTS = {
     "input": 'send a string, or a list of items such as {"role": "user", "content": "hello"}',

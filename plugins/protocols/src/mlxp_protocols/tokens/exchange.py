@@ -53,10 +53,10 @@ class TokenDecoder:
             special = body.add_special_tokens is not False
             model = body.model or ""
             asked = TokenizeRequest(id=self._new_id(), model=model, text=body.prompt, special=special)
-            return Exchanged(asked, write_tokens, warnings)
+            return Exchanged(asked, write_tokens, warnings, {"text": "prompt"})
         if body.messages is None:
             raise BadRequest(f"prompt: is missing, and so are messages; {_ONE_OF_TWO}", param="prompt")
-        return Exchanged(self._conversation(body, body.messages), write_tokens, warnings)
+        return Exchanged(self._conversation(body, body.messages), write_tokens, warnings, fields.NAMES)
 
     def detokenize(self, request: WireRequest) -> Exchanged[Detokenized]:
         """Read a question for the text of tokens.
@@ -80,7 +80,7 @@ class TokenDecoder:
             BadRequest: anything wrong with the body; ``param`` names the field.
         """
         body, warnings = self._render.read(request.body)
-        return Exchanged(self._conversation(body, body.messages), write_prompt, warnings)
+        return Exchanged(self._conversation(body, body.messages), write_prompt, warnings, fields.NAMES)
 
     def _conversation(
         self, body: wire.TokenizeBody | wire.RenderBody, messages: wire.Messages

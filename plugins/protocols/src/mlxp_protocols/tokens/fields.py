@@ -33,6 +33,9 @@ DETOKENIZE = (
 
 FIELDS = (*TOKENIZE, *(field for field in DETOKENIZE if field is not _MODEL))
 
+NAMES = {"prompt": "messages", "template_args": "chat_template_kwargs"}
+"""Field of a request that is a conversation -> what this surface calls it."""
+
 HINTS = {
     "messages": 'send a list of messages, such as [{"role": "user", "content": "hello"}]',
     "messages[].role": "use system, developer, user, assistant or tool",
