@@ -91,7 +91,7 @@ def live_pages():
 
     @contextmanager
     def begin(*folders, **more):
-        flags = {"engine": {"dtype": "float32"}, **more.pop("flags", {})}
+        flags = {"engine": {"dtype": "float32", "memory_budget": "8GB"}, **more.pop("flags", {})}
         with serve_folders(*folders, flags=flags, **more) as served:
             yield served
 
@@ -138,7 +138,7 @@ class ChatPage:
         panel = self.page.get_by_role("complementary", name="Inspector")
         if not panel.is_visible():
             panel = self.open("Inspector")
-        panel.get_by_role("button", name="Request").click()
+        panel.get_by_role("button", name="Request", exact=True).click()
         return json.loads(panel.locator("pre.wire").text_content())
 
 

@@ -3,6 +3,7 @@ const HIDDEN_MS = 250;
 /** Runs something at most once a frame, however often it is asked for; in a hidden tab, where no frames come, by time. */
 export class Pace {
   private waiting = false;
+  private stopped = false;
 
   constructor(private readonly work: () => void) {}
 
@@ -13,8 +14,13 @@ export class Pace {
     else requestAnimationFrame(() => this.now());
   }
 
-  now(): void {
+  /** Nothing runs any more, not even what was asked for. */
+  stop(): void {
+    this.stopped = true;
+  }
+
+  private now(): void {
     this.waiting = false;
-    this.work();
+    if (!this.stopped) this.work();
   }
 }

@@ -121,6 +121,7 @@ async function stream({ wire, body, turn, left, answer, show }: Streaming): Prom
       pace.ask();
     }
   } finally {
+    pace.stop();
     exchange.changes.value += 1;
   }
 }

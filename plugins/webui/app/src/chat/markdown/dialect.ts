@@ -36,6 +36,10 @@ function formula(
 markdown.use({
   renderer: {
     html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
+    // Sections of an answer stand below the heading that says whose answer it is, whatever level the model chose.
+    heading({ tokens, depth }: Tokens.Heading): string {
+      return `<h4 class="level-${depth}">${this.parser.parseInline(tokens)}</h4>`;
+    },
   },
   extensions: [
     // A block begins and ends with a line; anywhere else such a formula stands in its line.

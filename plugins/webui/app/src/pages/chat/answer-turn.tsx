@@ -22,7 +22,7 @@ export function AnswerTurn({ chat, turn, writing }: Props) {
   const last = turn.parts.length - 1;
   return (
     <article class="turn answer" data-turn={turn.id} aria-busy={writing}>
-      <h2 class="unseen">{turn.report?.model || "The model"} answered</h2>
+      <h3 class="unseen">{turn.report?.model || "The model"} answered</h3>
       {turn.parts.map((part, place) => (
         <Shown key={place} chat={chat} turn={turn} part={part} growing={writing && place === last} />
       ))}

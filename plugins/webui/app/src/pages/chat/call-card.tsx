@@ -16,9 +16,9 @@ interface Props {
 export function CallCard({ chat, turn, call, growing }: Props) {
   return (
     <section class="call card" aria-label={`Call of ${call.name}`}>
-      <h3>
+      <h4>
         <Icon name="tool" /> {call.name} <State call={call} growing={growing} />
-      </h3>
+      </h4>
       <pre class="arguments">{pretty(call.arguments)}</pre>
       {call.result !== null && (
         <>

@@ -39,7 +39,7 @@ export function Header({ chat }: { chat: Chat }) {
           }}
         />
       </span>
-      <h1>{title}</h1>
+      <h2>{title}</h2>
       <div class="choices">
         <ModelChoice chat={chat} />
         <label>

@@ -28,6 +28,7 @@ function ChatPage({ app, rest }: PageProps) {
   return (
     <View.Provider value={{ panel, inspected, listed }}>
       <div class={`chat ${listed.value ? "listed" : ""} ${panel.value === "none" ? "" : "paneled"}`}>
+        <h1 class="unseen">Chat</h1>
         <Sidebar current={chat?.id ?? ""} />
         {chat && (
           <section class="conversation" aria-label="Conversation" key={chat.id}>

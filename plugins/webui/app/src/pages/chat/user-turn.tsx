@@ -17,7 +17,7 @@ export function UserTurn({ chat, turn }: Props) {
   const editing = useSignal(false);
   return (
     <article class="turn user" data-turn={turn.id}>
-      <h2 class="unseen">You said</h2>
+      <h3 class="unseen">You said</h3>
       {editing.value ? (
         <Editor
           chat={chat}
