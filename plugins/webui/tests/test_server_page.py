@@ -1,6 +1,8 @@
 """The server page in a real browser: what is shown there is what the server does."""
 
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ def served(tmp_path_factory):
     folder = write_sketch(tmp_path_factory.mktemp("models") / "sketch")
     flags = {
         "engine": {"dtype": "float32", "memory_budget": "2GB", "batch": 2},
+        "server": {"records": str(tmp_path_factory.mktemp("records")), "port": 0},
         "hub": {"cache": str(tmp_path_factory.mktemp("hub")), "token": "s3cr3t-t0ken"},
     }
     with serve_folders(folder, flags=flags) as running:
@@ -108,6 +111,9 @@ def test_a_request_that_ended_has_its_details_under_an_address(server, ask):
     ):
         assert dialog.get_by_text(fact).count() >= 1, fact
     assert page.url.endswith(f"/server/{answer['id']}")
+    pattern = re.search(r"mlxp replay (\S+)", dialog.inner_text())[1]
+    (transcript,) = Path("/").glob(pattern.removeprefix("/"))
+    assert answer["id"] in transcript.read_text(encoding="utf-8")
     page.reload()
     dialog.wait_for()
     page.keyboard.press("Escape")

@@ -53,8 +53,8 @@ def response(folder: Path, name: str, *, keep: str, asked: dict[str, str]) -> Re
     Raises:
         NotFound: there is no such file in the folder.
     """
-    path = (folder / name.lstrip("/")).resolve()
-    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+    path = _inside(folder.resolve(), name)
+    if path is None or not path.is_file():
         raise NotFound(f"there is no file {name!r} here")
     told = path.stat()
     body, packed, tag = _read(path, told.st_mtime_ns, told.st_size)
@@ -64,6 +64,14 @@ def response(folder: Path, name: str, *, keep: str, asked: dict[str, str]) -> Re
     if packed is not None and "gzip" in asked.get("accept-encoding", ""):
         body, headers = packed, {**headers, "content-encoding": "gzip"}
     return Response(body, headers=headers, media_type=_type(path))
+
+
+def _inside(folder: Path, name: str) -> Path | None:
+    try:
+        path = (folder / name.lstrip("/")).resolve()
+    except ValueError:  # a name that no file can have
+        return None
+    return path if path.is_relative_to(folder) else None
 
 
 @lru_cache(maxsize=256)

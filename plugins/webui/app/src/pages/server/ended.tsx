@@ -1,6 +1,7 @@
 import type { EndedChoice } from "../../api/answers";
 import { Dialog, format, Meter } from "../../parts";
 import { CAUSES } from "./causes";
+import { Replay } from "./replay";
 import { speed } from "./speed";
 
 /** Everything that is known of a request that ended; texts are not kept. */
@@ -14,6 +15,7 @@ export function EndedDialog({
   return (
     <Dialog title={choices[0]?.id ?? ""} onClose={onClose} wide>
       <div class="stack">
+        <Replay id={choices[0]?.id ?? ""} />
         {choices.map((choice) => (
           <Ended key={choice.choice} choice={choice} several={choices.length > 1} />
         ))}
