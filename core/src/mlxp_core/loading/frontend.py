@@ -150,7 +150,8 @@ class Frontend:
         """
         if self.thinking is None or not is_conversation(request):
             return None
-        return thought_of(request, self.thinking, self.tokenizer, inside=prompt.inside_thinking)
+        over = prompt.text.rstrip().endswith(self.thinking.close)
+        return thought_of(request, self.thinking, self.tokenizer, inside=prompt.inside_thinking, over=over)
 
     def reader(self, request: GenerateRequest, prompt: Prompt, choice: int) -> Reader:
         """Return what reads one choice's tokens.

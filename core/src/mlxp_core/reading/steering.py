@@ -28,7 +28,7 @@ class Thought(Struct, frozen=True, kw_only=True):
 
 
 def thought_of(
-    request: GenerateRequest, thinking: ThinkingFormat, vocabulary: Vocabulary, *, inside: bool
+    request: GenerateRequest, thinking: ThinkingFormat, vocabulary: Vocabulary, *, inside: bool, over: bool
 ) -> Thought | None:
     """Return what is to be known of an answer's thinking; ``None`` = nothing, it has neither shape nor budget.
 
@@ -37,6 +37,7 @@ def thought_of(
         thinking: how the model thinks.
         vocabulary: the model's.
         inside: the prompt ends within thinking.
+        over: the prompt ends with thinking that is over.
 
     Raises:
         BadRequest: the answer begins with thinking, has a shape, and its thinking may end in the middle of a token.
@@ -51,7 +52,7 @@ def thought_of(
             "held to a shape behind it; switch thinking off",
             param="output",
         )
-    may_open = request.thinking is True and not inside
+    may_open = request.thinking is not False and not inside and not over
     return Thought(
         budget=request.thinking_budget,
         closing=tuple(vocabulary.encode(f"\n{thinking.close}")),

@@ -16,7 +16,7 @@ from mlxp_core.types import (
     WireRequest,
     WireResponse,
 )
-from mlxp_protocols import extensions
+from mlxp_protocols import extensions, guided
 from mlxp_protocols.anthropic_messages import errors, wire, wire_answer
 from mlxp_protocols.anthropic_messages.decode_messages import read_conversation
 from mlxp_protocols.anthropic_messages.decode_tools import read_tools
@@ -50,6 +50,7 @@ class MessagesDecoder:
         """
         body, unknown = self._requests.read(request.body)
         tools, tool_choice, left_out = read_tools(body.tools, body.tool_choice)
+        shape, place = guided.output(body, _output(body), _place_of_output(body))
         asked = GenerateRequest(
             id=self._new_id(),
             model=body.model or "",
@@ -58,13 +59,14 @@ class MessagesDecoder:
             tool_choice=tool_choice,
             sampling=_sampling(body),
             thinking=_thinking(body.thinking, body.chat_template_kwargs),
-            output=_output(body),
+            thinking_budget=_budget(body.thinking),
+            output=shape,
             max_tokens=body.max_tokens,
             stop=tuple(body.stop_sequences or ()),
             adapters=extensions.adapters(body.adapter),
             template_args=extensions.template_args(body.chat_template_kwargs),
         )
-        names = {**NAMES, "output": _place_of_output(body)}
+        names = {**NAMES, "output": place}
         return Decoded(asked, _encoder(asked, body, request.headers), (*unknown, *left_out), names)
 
     def count(self, request: WireRequest) -> Exchanged[Counted]:
@@ -119,6 +121,10 @@ def _thinking(
     if switch is None and config is not None:
         return config.type != "disabled"
     return switch
+
+
+def _budget(config: wire.ThinkingConfig | None) -> int | None:
+    return None if config is None or config.type == "disabled" else config.budget_tokens
 
 
 def _output(body: wire.MessagesRequest) -> OutputShape:

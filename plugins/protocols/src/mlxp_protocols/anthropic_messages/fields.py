@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mlxp_core.contracts import RequestField
 from mlxp_core.types import Capability
-from mlxp_protocols import extensions
+from mlxp_protocols import extensions, guided
 
 _HONOURED = {
     "messages": "at least one; documents are read as text, PDF and uploaded files are refused",
@@ -19,8 +19,8 @@ _HONOURED = {
     "tools": "with an input_schema; others are the provider's, and are left out with a warning",
     "tool_choice": "auto, any, tool or none, with disable_parallel_tool_use",
     "thinking": (
-        "enabled, adaptive and between_tools switch it on, disabled off; budget_tokens has no effect; "
-        "display: omitted keeps the words back"
+        "enabled, adaptive and between_tools switch it on, disabled off; budget_tokens is the most that the "
+        "thinking before the answer may have; display: omitted keeps the words back"
     ),
     "output_config": "format: json_schema; effort and task_budget have no effect",
     "output_format": "the older place of output_config.format",
@@ -28,6 +28,7 @@ _HONOURED = {
     "seed": "extension; any integer; the one used is reported as mlxp.seed",
     "sampler_stages": "extension; stage name to its settings",
     "chat_template_kwargs": "extension; enable_thinking wins over thinking, the rest goes to the template",
+    **guided.NOTES,
 }
 
 _ACCEPTED = {
@@ -65,7 +66,12 @@ FIELDS = (
     *(RequestField(name, "refused", note) for name, note in _REFUSED.items()),
 )
 
-NAMES = {**extensions.NAMES, "prompt": "messages", "output": "output_config.format"}
+NAMES = {
+    **extensions.NAMES,
+    "prompt": "messages",
+    "output": "output_config.format",
+    "thinking_budget": "thinking.budget_tokens",
+}
 """Field of a request -> what this surface calls it, where that differs."""
 
 HINTS = {

@@ -69,7 +69,7 @@ class ToolChoice(Struct, frozen=True):
 
 
 class ThinkingConfig(Struct, frozen=True):
-    """Whether to think; ``budget_tokens`` and ``block_binding`` have no effect."""
+    """Whether to think, and how much; ``block_binding`` has no effect."""
 
     type: Literal["enabled", "adaptive", "between_tools", "disabled"]
     budget_tokens: Annotated[int, Meta(ge=0)] | None = None
@@ -114,6 +114,10 @@ class MessagesRequest(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     sampler_stages: dict[str, Raw] | None = None
     chat_template_kwargs: dict[str, Primitive | None] | None = None
+    guided_json: Raw = ABSENT
+    guided_regex: str | None = None
+    guided_choice: list[str] | None = None
+    guided_grammar: str | None = None
 
 
 class CountRequest(Struct, frozen=True, kw_only=True):

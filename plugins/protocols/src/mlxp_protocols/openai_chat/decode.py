@@ -7,7 +7,7 @@ from msgspec import Raw
 from mlxp_core.contracts import Decoded, Encoder
 from mlxp_core.errors import BadRequest
 from mlxp_core.types import GenerateRequest, OutputShape, Sampling, WireRequest
-from mlxp_protocols import extensions
+from mlxp_protocols import extensions, guided
 from mlxp_protocols.body import BodyReader, read_value
 from mlxp_protocols.openai_answer import Head
 from mlxp_protocols.openai_chat import wire
@@ -44,6 +44,7 @@ class ChatDecoder:
         """
         body, warnings = self._reader.read(request.body)
         tools, tool_choice = read_tools(body)
+        shape, place = guided.output(body, _output(body.response_format), NAMES["output"])
         asked = GenerateRequest(
             id=self._new_id(),
             model=body.model or "",
@@ -52,7 +53,8 @@ class ChatDecoder:
             tool_choice=tool_choice,
             sampling=_sampling(body),
             thinking=extensions.thinking(body.chat_template_kwargs, body.reasoning_effort),
-            output=_output(body.response_format),
+            thinking_budget=body.thinking_budget,
+            output=shape,
             max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
             stop=_stop(body.stop),
             adapters=extensions.adapters(body.adapter),
@@ -61,7 +63,7 @@ class ChatDecoder:
             template_args=extensions.template_args(body.chat_template_kwargs),
         )
         names = NAMES if body.max_completion_tokens is None else _COMPLETION_NAMES
-        return Decoded(asked, self._encoder(asked, body), warnings, names)
+        return Decoded(asked, self._encoder(asked, body), warnings, {**names, "output": place})
 
     def _encoder(self, asked: GenerateRequest, body: wire.ChatRequest) -> Encoder:
         head = Head(

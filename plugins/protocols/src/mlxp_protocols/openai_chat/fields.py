@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mlxp_core.contracts import RequestField
 from mlxp_core.types import Capability
-from mlxp_protocols import extensions
+from mlxp_protocols import extensions, guided
 
 _HONOURED = {
     "messages": "at least one",
@@ -36,6 +36,8 @@ _HONOURED = {
     "adapter": 'extension; "a", "a+b", "a,b" or "none"',
     "sampler_stages": "extension; stage name to its settings",
     "explain_cache": "extension; choices[].mlxp.cache tells what the prompt cache did, and why not more",
+    "thinking_budget": "extension; most tokens that the thinking before the answer may have",
+    **guided.NOTES,
 }
 
 _ACCEPTED = {
@@ -65,6 +67,7 @@ _NEEDS: Mapping[str, Capability] = {
     "tool_choice": "tools",
     "parallel_tool_calls": "tools",
     "reasoning_effort": "thinking",
+    "thinking_budget": "thinking",
 }
 
 FIELDS = (

@@ -233,3 +233,8 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     adapter: str | None = None
     sampler_stages: dict[str, Raw] | None = None
     explain_cache: bool | None = None
+    thinking_budget: Annotated[int, Meta(ge=0)] | None = None
+    guided_json: Raw = ABSENT
+    guided_regex: str | None = None
+    guided_choice: list[str] | None = None
+    guided_grammar: str | None = None

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from mlxp_core.contracts import Decoded, Encoder
 from mlxp_core.errors import BadRequest
-from mlxp_core.types import GenerateRequest, Sampling, WireRequest
-from mlxp_protocols import extensions
+from mlxp_core.types import GenerateRequest, OutputShape, Sampling, WireRequest
+from mlxp_protocols import extensions, guided
 from mlxp_protocols.body import BodyReader
 from mlxp_protocols.openai_answer import Head
 from mlxp_protocols.openai_completions import wire
@@ -43,12 +43,14 @@ class CompletionDecoder:
         body, warnings = self._reader.read(request.body)
         _check_together(body)
         first, *others = read_prompts(body.prompt, "prompt", HINTS["prompt"])
+        shape, place = guided.output(body, OutputShape(), "guided_json")
         asked = GenerateRequest(
             id=self._new_id(),
             model=body.model or "",
             prompt=first,
             further_prompts=tuple(others),
             echo=bool(body.echo),
+            output=shape,
             sampling=_sampling(body),
             max_tokens=_MAX_TOKENS if body.max_tokens is None else body.max_tokens,
             stop=_stop(body.stop),
@@ -56,7 +58,7 @@ class CompletionDecoder:
             top_scores=body.logprobs,
             choices=1 if body.n is None else body.n,
         )
-        return Decoded(asked, self._encoder(asked, body), warnings, NAMES)
+        return Decoded(asked, self._encoder(asked, body), warnings, {**NAMES, "output": place})
 
     def _encoder(self, asked: GenerateRequest, body: wire.CompletionRequest) -> Encoder:
         prompts = 1 + len(asked.further_prompts)

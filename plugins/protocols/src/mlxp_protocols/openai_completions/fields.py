@@ -1,6 +1,7 @@
 """What becomes of every field of a completions request, as data; shown at ``GET /v1``."""
 
 from mlxp_core.contracts import RequestField
+from mlxp_protocols import guided
 
 _HONOURED = {
     "prompt": "a text, texts, token ids, or lists of token ids; prompts times n are at most 64",
@@ -25,6 +26,7 @@ _HONOURED = {
     "repetition_window": "extension; tokens that repetition_penalty looks back",
     "adapter": 'extension; "a", "a+b", "a,b" or "none"',
     "sampler_stages": "extension; stage name to its settings",
+    **guided.NOTES,
 }
 
 _ACCEPTED = {"user": ""}

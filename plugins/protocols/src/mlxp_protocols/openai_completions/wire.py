@@ -9,6 +9,9 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from mlxp_protocols.openai_answer import Extension, TokenUsage
 
+ABSENT = Raw(b"null")
+"""What an unread JSON value is when nothing was sent."""
+
 TokenId = Annotated[int, Meta(ge=0)]
 Bias = Annotated[float, Meta(ge=-100, le=100)]
 StopString = Annotated[str, Meta(min_length=1)]
@@ -51,6 +54,10 @@ class CompletionRequest(Struct, frozen=True, kw_only=True):
     repetition_window: Annotated[int, Meta(ge=1)] | None = None
     adapter: str | None = None
     sampler_stages: dict[str, Raw] | None = None
+    guided_json: Raw = ABSENT
+    guided_regex: str | None = None
+    guided_choice: list[str] | None = None
+    guided_grammar: str | None = None
 
 
 class Logprobs(Struct, frozen=True):

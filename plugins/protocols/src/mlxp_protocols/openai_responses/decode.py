@@ -17,7 +17,7 @@ from mlxp_core.types import (
     WireRequest,
     WireResponse,
 )
-from mlxp_protocols import extensions
+from mlxp_protocols import extensions, guided
 from mlxp_protocols.body import BodyReader, read_value
 from mlxp_protocols.openai_responses import wire, wire_answer
 from mlxp_protocols.openai_responses.decode_input import Input, read_input
@@ -66,6 +66,7 @@ class ResponsesDecoder:
         given = read_input(body, self._store)
         tools = _tools(body)
         stem = self._new_stem()
+        shape, place = guided.output(body, _output(body.text), NAMES["output"])
         asked = GenerateRequest(
             id=f"resp_{stem}",
             model=body.model or "",
@@ -74,7 +75,8 @@ class ResponsesDecoder:
             tool_choice=tools.choice,
             sampling=_sampling(body),
             thinking=_thinking(body),
-            output=_output(body.text),
+            thinking_budget=body.thinking_budget,
+            output=shape,
             max_tokens=body.max_tokens if body.max_output_tokens is None else body.max_output_tokens,
             adapters=extensions.adapters(body.adapter),
             top_scores=_top_scores(body),
@@ -82,7 +84,7 @@ class ResponsesDecoder:
         )
         ignored = (*warnings, *given.ignored, *tools.ignored, *_without_effect(body))
         names = NAMES if body.max_output_tokens is not None or body.max_tokens is None else _OLDER_NAMES
-        return Decoded(asked, self._encoder(body, given, tools, stem), ignored, names)
+        return Decoded(asked, self._encoder(body, given, tools, stem), ignored, {**names, "output": place})
 
     def count(self, request: WireRequest) -> Exchanged[Counted]:
         """Return the question how many tokens a response would read; its answer is ``{"input_tokens": n, ...}``.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mlxp_core.contracts import RequestField
 from mlxp_core.types import Capability
-from mlxp_protocols import extensions
+from mlxp_protocols import extensions, guided
 
 _HONOURED = {
     "input": "a string or items; items of kinds that mean nothing to a model are passed over with a warning",
@@ -33,6 +33,8 @@ _HONOURED = {
     "chat_template_kwargs": "extension; enable_thinking wins over reasoning, the rest goes to the template",
     "adapter": 'extension; "a", "a+b", "a,b" or "none"',
     "sampler_stages": "extension; stage name to its settings",
+    "thinking_budget": "extension; most tokens that the thinking before the answer may have",
+    **guided.NOTES,
 }
 
 _ACCEPTED = {
@@ -64,6 +66,7 @@ _NEEDS: Mapping[str, Capability] = {
     "tool_choice": "tools",
     "parallel_tool_calls": "tools",
     "reasoning": "thinking",
+    "thinking_budget": "thinking",
 }
 
 FIELDS = (

@@ -101,3 +101,8 @@ class ResponsesRequest(Struct, frozen=True, kw_only=True):
     chat_template_kwargs: dict[str, Primitive | None] | None = None
     adapter: str | None = None
     sampler_stages: dict[str, Raw] | None = None
+    thinking_budget: Annotated[int, Meta(ge=0)] | None = None
+    guided_json: Raw = ABSENT
+    guided_regex: str | None = None
+    guided_choice: list[str] | None = None
+    guided_grammar: str | None = None
