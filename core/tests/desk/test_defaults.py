@@ -1,12 +1,13 @@
 """What a request did not say."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlxp_core.desk.defaults import answer_length, fill
+from mlxp_core.desk.defaults import answer_length, fill, usual
 from mlxp_core.errors import ContextOverflow
 from mlxp_core.types import GenerateRequest, GenerationDefaults, GenerationSettings, ModelInfo, Sampling
 
@@ -102,3 +103,12 @@ def test_a_limit_is_kept_or_refused_but_never_changed(prompt, asked):
 def test_a_prompt_that_fills_the_context_is_refused():
     with pytest.raises(ContextOverflow, match="100 tokens"):
         answer_length(None, prompt=100, usual=9, model=model())
+
+
+@given(numbers, numbers)
+def test_what_is_usual_is_what_a_silent_request_gets(deployment, own):
+    settings, info = GenerationSettings(**deployment), model(**own)
+    told = usual(SimpleNamespace(section=lambda _: settings), [info])["real"]
+    got = fill(request(), settings=settings, model=info, seed=1).sampling
+    assert {name: getattr(told, name) for name in FIELDS} == {name: getattr(got, name) for name in FIELDS}
+    assert told.repetition_penalty == got.repetition_penalty

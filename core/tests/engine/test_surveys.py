@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxp_core.engine import Survey
@@ -29,11 +29,13 @@ def scores_of(logits):
     return exact - exact.max() - np.log(np.exp(exact - exact.max()).sum())
 
 
+@settings(deadline=None)
 @given(LOGITS, SURVEYS)
 def test_every_token_is_in_one_bin(logits, survey):
     assert sum(parts(logits, survey)[0]) == len(logits)
 
 
+@settings(deadline=None)
 @given(LOGITS, SURVEYS)
 def test_a_bin_holds_what_lies_between_its_ends(logits, survey):
     """Up to float32's rounding at the ends: a token may be counted one bin further."""
@@ -44,6 +46,7 @@ def test_a_bin_holds_what_lies_between_its_ends(logits, survey):
         assert (scores < edge - 1e-3).sum() <= below <= (scores < edge + 1e-3).sum()
 
 
+@settings(deadline=None)
 @given(LOGITS, SURVEYS)
 def test_the_likeliest_are_named_with_their_scores(logits, survey):
     _, ids, told = parts(logits, survey)

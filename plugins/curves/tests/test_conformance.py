@@ -12,7 +12,7 @@ from mlxp_core.types import Forecast, ForecastRequest, TokenScore, Usage
 from mlxp_curves.decode import CurveDecoder
 from mlxp_curves.protocol import make_protocol
 
-PROTOCOL = make_protocol(CurveDecoder(lambda: "curve-1"))
+PROTOCOL = make_protocol(CurveDecoder(lambda: "curve-1", lambda _: None))
 
 
 class TestGenerate(ProtocolSuite):

@@ -6,7 +6,7 @@ from itertools import pairwise
 import mlx.core as mx
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxp_curves.bend import bend
@@ -48,24 +48,28 @@ def test_the_vector(vectors):
     assert bend([drawn])(mx.array([known["u"]]))[0].tolist() == pytest.approx(known["values"], abs=1e-5)
 
 
+@settings(deadline=None)
 @given(curves())
 def test_it_goes_through_its_points(drawn):
     for u, height in drawn.knots():
         assert spline(drawn).at(u) == pytest.approx(height, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(curves(), st.lists(st.floats(-30, 0), min_size=2, max_size=20))
 def test_it_never_falls(drawn, places):
     heights = [spline(drawn).at(u) for u in sorted(places)]
     assert all(after >= before - 1e-9 for before, after in pairwise(heights))
 
 
+@settings(deadline=None)
 @given(curves(), st.floats(0, 1))
 def test_it_never_leaves_its_neighbours(drawn, share):
     for (left, low), (right, high) in pairwise(drawn.knots()):
         assert low - 1e-9 <= spline(drawn).at(left + share * (right - left)) <= high + 1e-9
 
 
+@settings(deadline=None)
 @given(curves(), st.randoms())
 def test_the_order_of_points_does_not_matter(drawn, random):
     points = list(drawn.points)
@@ -73,6 +77,7 @@ def test_the_order_of_points_does_not_matter(drawn, random):
     assert spline(Curve(tuple(points))) == spline(drawn)
 
 
+@settings(deadline=None)
 @given(curves(), st.floats(-60, -30))
 def test_the_tail_stays_as_unlikely(drawn, u):
     """Below the first point, a nat less is at least a nat less."""
@@ -80,12 +85,14 @@ def test_the_tail_stays_as_unlikely(drawn, u):
     assert spline(drawn).at(u) <= low + (u - first) + 1e-9
 
 
+@settings(deadline=None)
 @given(curves(), st.lists(st.floats(-40, 0, width=32), min_size=1, max_size=30))
 def test_the_device_agrees_with_the_scalar_spline(drawn, places):
     bent = bend([drawn])(mx.array([places]))[0].tolist()
     assert bent == pytest.approx([spline(drawn).at(u) for u in places], rel=1e-4, abs=1e-3)
 
 
+@settings(deadline=None)
 @given(st.lists(curves(), min_size=2, max_size=5), st.integers(0, 2**31))
 def test_a_row_is_bent_as_alone(several, seed):
     rows = 8 * mx.random.normal((len(several), 50), key=mx.random.key(seed))

@@ -15,7 +15,7 @@ from mlxp_curves.hlg import Hlg
 from mlxp_curves.junk import is_junk
 from mlxp_curves.protocol import make_protocol
 
-DECODER = CurveDecoder(lambda: "curve-1")
+DECODER = CurveDecoder(lambda: "curve-1", lambda _: None)
 POINTS = {"points": [{"x_pct": 1, "y_pct": 2}, {"x_pct": 100, "y_pct": 100}]}
 
 

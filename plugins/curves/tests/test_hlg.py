@@ -5,7 +5,7 @@ from itertools import pairwise
 import mlx.core as mx
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxp_curves.hlg import Hlg
@@ -55,6 +55,7 @@ def test_the_shaper_makes_the_gap_that_it_is_for():
     assert top - lower == pytest.approx(15, abs=1e-3)
 
 
+@settings(deadline=None)
 @given(SETTINGS, st.integers(0, 2**31))
 def test_it_never_turns_the_order_around(settings, seed):
     rows = mx.sort(probabilities(seed), axis=-1)
@@ -62,6 +63,7 @@ def test_it_never_turns_the_order_around(settings, seed):
     assert all(after >= before - 1e-4 for before, after in pairwise(shaped))
 
 
+@settings(deadline=None)
 @given(SETTINGS, st.permutations(range(60)), st.integers(0, 2**31))
 def test_where_a_token_stands_does_not_matter(settings, order, seed):
     rows = probabilities(seed)
@@ -69,6 +71,7 @@ def test_where_a_token_stands_does_not_matter(settings, order, seed):
     assert mx.allclose(moved, shape([settings])(rows)[:, mx.array(order)], atol=1e-4)
 
 
+@settings(deadline=None)
 @given(NATS, NATS, st.integers(0, 2**31))
 def test_without_softness_nothing_changes_bit_for_bit(width, offset, seed):
     rows = probabilities(seed)

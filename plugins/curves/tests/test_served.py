@@ -75,6 +75,7 @@ def test_samples_are_those_of_a_chat_with_the_same_curve(post, official):
     status, told = post("/v1/curves/generate", curve=points, n=3, max_tokens=12, seed=5)
     assert status == 200
     assert (told["mode"], told["n"], told["seed"]) == ("curve", 3, 5)
+    assert "recipe" not in told
     by_chat = chat(official, {"curve": points}, n=3)
     assert [each["text"] for each in told["samples"]] == [text.strip() for text in texts(by_chat)]
 
@@ -82,6 +83,7 @@ def test_samples_are_those_of_a_chat_with_the_same_curve(post, official):
 def test_the_default_is_a_chat_without_a_curve(post, official):
     _, told = post("/v1/curves/generate", curve={"points": STEEP}, default=True, n=2, max_tokens=12, seed=5)
     assert told["mode"] == "default"
+    assert told["recipe"] == {"temperature": 0.9, "topP": 0.95, "topK": 0}
     assert [each["text"] for each in told["samples"]] == [text.strip() for text in texts(chat(official, n=2))]
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from mlxp_core.testing.plugin import PluginSuite
 from mlxp_core.testing.sampling import SamplerSuite
-from mlxp_curves import plugin as curves
 from mlxp_curves.curve import Curve, Point
 from mlxp_curves.hlg import Hlg
+from mlxp_curves.plugin import CURVE, HLG, CurvesPlugin
 
 
 def diagonal(*percentages):
@@ -16,13 +16,13 @@ def diagonal(*percentages):
 class TestPlugin(PluginSuite):
     @pytest.fixture
     def plugin(self):
-        return curves
+        return CurvesPlugin
 
 
 class TestHlg(SamplerSuite):
     @pytest.fixture
     def stage(self):
-        return curves.HLG
+        return HLG
 
     @pytest.fixture
     def settings(self):
@@ -46,7 +46,7 @@ class TestHlg(SamplerSuite):
 class TestCurve(SamplerSuite):
     @pytest.fixture
     def stage(self):
-        return curves.CURVE
+        return CURVE
 
     @pytest.fixture
     def settings(self):

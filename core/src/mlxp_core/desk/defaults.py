@@ -3,12 +3,14 @@
 The order for every value is request, ``[generation]``, generation_config.json, the table below.
 """
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec.structs import replace
 
+from mlxp_core.contracts import Settings
 from mlxp_core.errors import ContextOverflow
-from mlxp_core.types import GenerateRequest, GenerationSettings, ModelInfo
+from mlxp_core.types import GenerateRequest, GenerationDefaults, GenerationSettings, ModelInfo
 
 T = TypeVar("T")
 
@@ -42,6 +44,24 @@ def fill(
     )
     thinking = request.thinking if request.thinking is not None else settings.thinking
     return replace(request, model=model.id, sampling=sampling, thinking=thinking)
+
+
+def usual(settings: Settings, models: Iterable[ModelInfo]) -> dict[str, GenerationDefaults]:
+    """Return how each model's tokens are drawn for requests that say nothing of it, by the model's id."""
+    generation = settings.section(GenerationSettings)
+    return {model.id: _usual(generation, model) for model in models}
+
+
+def _usual(settings: GenerationSettings, model: ModelInfo) -> GenerationDefaults:
+    silent = GenerateRequest(id="", model=model.id, prompt="")
+    said = fill(silent, settings=settings, model=model, seed=0).sampling
+    return GenerationDefaults(
+        temperature=said.temperature,
+        top_p=said.top_p,
+        top_k=said.top_k,
+        min_p=said.min_p,
+        repetition_penalty=said.repetition_penalty,
+    )
 
 
 def answer_length(asked: int | None, *, prompt: int, usual: int, model: ModelInfo) -> int:

@@ -100,9 +100,8 @@ class Desk(Services):
         """
         self.settings, self.version, self.started_s = settings, __version__, now()
         self._engine, self._frontends, self._registry = engine, frontends, registry
-        self._catalogue = Catalogue(
-            models=tuple(frontend.info for frontend in frontends.values()), aliases=dict(aliases or {})
-        )
+        offered = tuple(frontend.info for frontend in frontends.values())
+        self._catalogue = Catalogue(offered, (), dict(aliases or {}), defaults.usual(settings, offered))
         self._adapters = Adapters(engine, settings, roots=adapter_roots, changed=self._offer)
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
         self._memory = memory

@@ -140,8 +140,14 @@ class StoredAdapter(Struct, frozen=True, kw_only=True):
 
 
 class Catalogue(Struct, frozen=True):
-    """Everything on offer now; replaced whole, never mutated. The first model is the default one."""
+    """Everything on offer now; replaced whole, never mutated. The first model is the default one.
+
+    Attributes:
+        aliases: further names of models.
+        usual: id of a model -> how its tokens are drawn for requests that do not say.
+    """
 
     models: tuple[ModelInfo, ...] = ()
     adapters: tuple[AdapterInfo, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    usual: Mapping[str, GenerationDefaults] = field(default_factory=dict)

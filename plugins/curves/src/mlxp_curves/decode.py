@@ -21,7 +21,7 @@ from mlxp_core.types import (
 )
 from mlxp_curves.body import read
 from mlxp_curves.samples import SampleEncoder
-from mlxp_curves.wire import Candidate, GenerateBody, Signal, SignalRequest
+from mlxp_curves.wire import Candidate, GenerateBody, Recipe, Signal, SignalRequest
 
 BINS = 80
 LOWEST = math.log(1e-6)
@@ -41,10 +41,12 @@ class CurveDecoder:
 
     Args:
         new_id: makes a unique request id.
+        usual: says how a model's tokens are drawn for requests that do not say; ``None`` = not known.
     """
 
-    def __init__(self, new_id: Callable[[], str]) -> None:
+    def __init__(self, new_id: Callable[[], str], usual: Callable[[str], Recipe | None]) -> None:
         self._new_id = new_id
+        self._usual = usual
 
     def signal(self, request: WireRequest) -> Exchanged[Forecast]:
         """Return the question about a prompt's next token.
@@ -81,7 +83,7 @@ class CurveDecoder:
             max_tokens=_between(body.max_tokens, _LENGTH, _LONGEST),
             choices=_between(body.n, _SAMPLES, _MOST_SAMPLES),
         )
-        return Decoded(asked, SampleEncoder(mode, asked.choices), unknown, _NAMES)
+        return Decoded(asked, SampleEncoder(mode, asked.choices, self._usual), unknown, _NAMES)
 
 
 def _said(prompt: str) -> tuple[Message, ...]:

@@ -13,8 +13,10 @@ from mlxp_curves.curve import Curve
 from mlxp_curves.decode import CurveDecoder
 from mlxp_curves.hlg import Hlg
 from mlxp_curves.protocol import make_protocol
+from mlxp_curves.wire import Recipe
 
 if TYPE_CHECKING:
+    from mlxp_core.contracts import Services
     from mlxp_core.contracts.sampling import LogitsMap
     from mlxp_webui import Page
 
@@ -46,30 +48,46 @@ CURVE = SamplerStage(
 )
 
 
-@hookimpl
-def mlxp_sampler_stages() -> list[SamplerStage]:
-    """Return the two stages."""
-    return [HLG, CURVE]
+class CurvesPlugin:
+    """Knows the running server, to say how it draws where nothing else is asked for."""
 
+    def __init__(self) -> None:
+        """Begin before there is a server."""
+        self._services: Services | None = None
 
-@hookimpl
-def mlxp_protocols() -> list[WireProtocol]:
-    """Return the one protocol."""
-    return [make_protocol(CurveDecoder(lambda: f"curve-{uuid.uuid4().hex}"))]
+    @hookimpl
+    def mlxp_sampler_stages(self) -> list[SamplerStage]:
+        """Return the two stages."""
+        return [HLG, CURVE]
 
+    @hookimpl
+    def mlxp_protocols(self) -> list[WireProtocol]:
+        """Return the one protocol."""
+        return [make_protocol(CurveDecoder(lambda: f"curve-{uuid.uuid4().hex}", self._usual))]
 
-@hookimpl(optionalhook=True)  # without the web app nobody asks
-def mlxp_webui_pages() -> list[Page]:
-    """Return the designer."""
-    from mlxp_webui import Page
+    @hookimpl
+    def mlxp_started(self, services: Services) -> None:
+        """Keep the server at hand."""
+        self._services = services
 
-    return [
-        Page(
-            id="curves",
-            title="Curves",
-            icon="M4 4v16h16M7 17c6 0 4-10 12-11",
-            folder=Path(__file__).parent / "page",
-            module="page.js",
-            order=60,
-        )
-    ]
+    @hookimpl(optionalhook=True)  # without the web app nobody asks
+    def mlxp_webui_pages(self) -> list[Page]:
+        """Return the designer."""
+        from mlxp_webui import Page
+
+        return [
+            Page(
+                id="curves",
+                title="Curves",
+                icon="M4 4v16h16M7 17c6 0 4-10 12-11",
+                folder=Path(__file__).parent / "page",
+                module="page.js",
+                order=60,
+            )
+        ]
+
+    def _usual(self, model: str) -> Recipe | None:
+        if self._services is None:
+            return None
+        usual = self._services.catalogue().usual[model]
+        return Recipe(temperature=usual.temperature, top_p=usual.top_p, top_k=usual.top_k)

@@ -1,5 +1,6 @@
 """Events -> the bytes of all samples."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -21,7 +22,7 @@ from mlxp_core.types import (
 )
 from mlxp_curves.errors import whole
 from mlxp_curves.junk import is_junk
-from mlxp_curves.wire import Sample, Samples, TokenCounts
+from mlxp_curves.wire import Recipe, Sample, Samples, TokenCounts
 
 
 class _Draft:
@@ -54,8 +55,11 @@ class SampleEncoder:
     streaming = False
     media_type = "application/json"
 
-    def __init__(self, mode: Literal["default", "curve", "hlg"], count: int) -> None:
+    def __init__(
+        self, mode: Literal["default", "curve", "hlg"], count: int, usual: Callable[[str], Recipe | None]
+    ) -> None:
         self._mode: Literal["default", "curve", "hlg"] = mode
+        self._usual = usual
         self._drafts = [_Draft() for _ in range(count)]
         self._model, self._seed = "", 0
         self._over = False
@@ -87,6 +91,7 @@ class SampleEncoder:
         self._over = True
         body = Samples(
             mode=self._mode,
+            recipe=self._usual(self._model) if self._mode == "default" else None,
             n=len(ends),
             seed=self._seed,
             model=self._model,

@@ -101,10 +101,19 @@ class TokenCounts(Struct, frozen=True, kw_only=True):
     thinking_tokens: int
 
 
-class Samples(Struct, frozen=True, kw_only=True):
-    """The body of an answer: how the samples were drawn, and what they are."""
+class Recipe(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the server draws for requests that do not say."""
+
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+
+
+class Samples(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The body of an answer: how the samples were drawn, and what they are; ``recipe`` in the mode ``default`` only."""
 
     mode: Literal["default", "curve", "hlg"]
+    recipe: Recipe | None = None
     n: int
     seed: int
     model: str

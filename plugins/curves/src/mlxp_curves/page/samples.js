@@ -32,6 +32,7 @@ export function samplesOf({ html }) {
     return html`
       <section class="card" aria-label=${title}>
         <h2>${title}</h2>
+        ${drawn?.recipe && html`<p class="hint">${spelt(drawn.recipe)}</p>`}
         ${drawn
           ? html`<ol class="samples">
               ${drawn.samples.map(
@@ -53,6 +54,11 @@ export function samplesOf({ html }) {
         <${Column} title="By the curve" drawn=${both.bent} />
       </div>`;
   };
+}
+
+function spelt({ temperature, topP, topK }) {
+  const cuts = [topP > 0 && topP < 1 && `top_p ${topP}`, topK > 0 && `top_k ${topK}`];
+  return [`temperature ${temperature}`, ...cuts.filter(Boolean)].join(", ");
 }
 
 export function blindOf({ html, Button }) {

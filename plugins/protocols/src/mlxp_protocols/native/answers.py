@@ -115,6 +115,7 @@ def _card(info: ModelInfo, catalogue: Catalogue, states: Mapping[str, ModelState
         vocabulary=info.vocabulary,
         weight_bytes=info.weight_bytes,
         defaults=info.defaults,
+        usual=catalogue.usual.get(info.id, info.defaults),
     )
 
 

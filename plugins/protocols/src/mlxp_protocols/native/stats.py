@@ -68,6 +68,7 @@ class Totals(Struct, frozen=True):
     """Since the start: choices by how they ended, their tokens, and engine steps.
 
     Attributes:
+        guessed_tokens, accepted_tokens: tokens guessed ahead, and those of them that were right.
         read_tokens, drawn_tokens: tokens of prompts read, and tokens drawn, as they come: also of choices that go on.
         host_s: seconds between device steps that the host needed.
     """
@@ -77,6 +78,8 @@ class Totals(Struct, frozen=True):
     cancelled: int
     prompt_tokens: int
     completion_tokens: int
+    guessed_tokens: int
+    accepted_tokens: int
     read_tokens: int
     drawn_tokens: int
     steps: int
@@ -204,6 +207,8 @@ def _totals(now: EngineStats) -> Totals:
         now.cancelled,
         now.prompt_tokens,
         now.completion_tokens,
+        now.guessed_tokens,
+        now.accepted_tokens,
         now.read_tokens,
         now.drawn_tokens,
         now.steps,

@@ -35,6 +35,7 @@ class ModelCard(Struct, frozen=True, kw_only=True):
         state: ``on disk`` = it is loaded when it is asked for.
         pinned: it makes no room for other models, and stays when it is idle.
         defaults: its own sampling recommendations; null where it has none.
+        usual: how tokens are drawn for a request that does not say: the deployment's settings over ``defaults``.
     """
 
     id: str
@@ -54,6 +55,7 @@ class ModelCard(Struct, frozen=True, kw_only=True):
     vocabulary: int
     weight_bytes: int
     defaults: GenerationDefaults
+    usual: GenerationDefaults
 
 
 class ShelvedModel(Struct, frozen=True, kw_only=True):
