@@ -4,11 +4,15 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent
+
+os.environ["MLXP_LAB_FOLDER"] = str(Path(tempfile.gettempdir()) / f"mlxp-lab-of-tests-{os.getpid()}")
+"""No server that a test starts looks after the jobs of whoever runs the tests."""
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import rich_click as click
 from rich.console import Console
@@ -9,9 +11,11 @@ from rich.table import Table
 
 from mlxp_core.contracts import Workbench
 from mlxp_lab.lab import AskKinds, open_lab, site_of
-from mlxp_lab.quantize.inspect import Inspection, inspect
-from mlxp_lab.quantize.report import PAGE
+from mlxp_lab.quantize.files import PAGE
 from mlxp_lab.watching import exit_status, watched
+
+if TYPE_CHECKING:
+    from mlxp_lab.quantize.inspect import Inspection
 
 _OPTIONS = (
     click.option("-o", "--output", metavar="NAME", help="A name among the lab's models, or a folder."),
@@ -45,8 +49,8 @@ def command(kinds: AskKinds) -> click.Command:
     def quantize(
         ctx: click.Context,
         bench: Workbench,
+        /,
         model: str,
-        *,
         look: bool,
         as_json: bool,
         detach: bool,
@@ -55,6 +59,8 @@ def command(kinds: AskKinds) -> click.Command:
         """Pack MODEL into fewer bits: all modules alike, or, with --target-bpw, each by what it hurts."""
         site = site_of(bench, bench)
         if look:
+            from mlxp_lab.quantize.inspect import inspect  # noqa: PLC0415  # the other commands need no model
+
             _show(inspect(model, site), as_json=as_json)
             return
         asked = {name: value for name, value in given.items() if value is not None}

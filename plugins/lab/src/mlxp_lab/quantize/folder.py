@@ -11,11 +11,16 @@ from typing import Any
 
 from mlxp_core.workshop import OpenModel
 from mlxp_lab.quantize.choice import Choice
+from mlxp_lab.quantize.files import PAGE, REPORT
 
-REPORT = "mlxp_quantization.json"
-"""How a model was packed, and what that did to it."""
-
-_NOT_COPIED = {"config.json", "model.safetensors.index.json", "mlxp_job.json", REPORT, "optiq_metadata.json"}
+_NOT_COPIED = {
+    "config.json",
+    "model.safetensors.index.json",
+    "mlxp_job.json",
+    REPORT,
+    PAGE,
+    "optiq_metadata.json",
+}
 _COPIED = {".json", ".jinja", ".txt", ".model", ".md"}
 _SIDECARS = ("optiq_vision.safetensors",)
 _FOLDERS = ("additional_chat_templates",)

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Struct, field
 
 from mlxp_lab.quantize.allocate import Measured
-from mlxp_lab.quantize.folder import REPORT, write_json
+from mlxp_lab.quantize.files import PAGE, REPORT
+from mlxp_lab.quantize.folder import write_json
 from mlxp_lab.quantize.plan import Plan
 
-PAGE = "quantization.md"
 PICTURE = "sensitivity.svg"
 
 
