@@ -75,7 +75,7 @@ def _counted(tally: Tally) -> Iterator[Metric]:
     yield ended
     tokens = CounterMetricFamily(
         "mlxp_tokens",
-        "Tokens, by kind; cached are part of prompt, thinking of completion",
+        "Tokens, by kind; cached are part of prompt, thinking and accepted of completion, accepted of guessed",
         labels=(*WHO, "kind"),
     )
     for (who, kind), count in tally.tokens.items():

@@ -78,6 +78,8 @@ class Tally:
         self.tokens[who, "cached"] += usage.cached
         self.tokens[who, "completion"] += usage.completion
         self.tokens[who, "thinking"] += usage.thinking
+        self.tokens[who, "guessed"] += usage.guessed
+        self.tokens[who, "accepted"] += usage.accepted
         if record.error is None and record.reason != "cancelled":
             self._time(self.times.setdefault(who, Times()), record)
 

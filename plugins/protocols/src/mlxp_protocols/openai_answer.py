@@ -57,10 +57,17 @@ class PromptDetails(Struct, frozen=True):
     cached_tokens: int
 
 
-class CompletionDetails(Struct, frozen=True):
-    """What the completion was spent on."""
+class CompletionDetails(Struct, frozen=True, omit_defaults=True):
+    """What the completion was spent on, and how many tokens were guessed ahead; nothing of that where none was.
+
+    Attributes:
+        accepted_prediction_tokens: guessed right, so part of the completion.
+        rejected_prediction_tokens: guessed wrong, so part of nothing.
+    """
 
     reasoning_tokens: int
+    accepted_prediction_tokens: int = 0
+    rejected_prediction_tokens: int = 0
 
 
 class TokenUsage(Struct, frozen=True):
@@ -89,7 +96,11 @@ def usage_of(head: Head, spent: Iterable[tuple[int, Usage]]) -> TokenUsage:
         completion_tokens=completion,
         total_tokens=prompt + completion,
         prompt_tokens_details=PromptDetails(sum(usage.cached for usage in firsts)),
-        completion_tokens_details=CompletionDetails(sum(usage.thinking for _, usage in by_choice)),
+        completion_tokens_details=CompletionDetails(
+            sum(usage.thinking for _, usage in by_choice),
+            sum(usage.accepted for _, usage in by_choice),
+            sum(usage.guessed - usage.accepted for _, usage in by_choice),
+        ),
     )
 
 

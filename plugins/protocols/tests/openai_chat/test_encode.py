@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from mlxp_core.testing import scripts
 from mlxp_core.testing.protocol import read_sse
@@ -108,6 +109,16 @@ def test_usage_counts_the_prompt_once(whole):
     usage = whole(scripts.TWO_CHOICES_INTERLEAVED.events, n=2)["usage"]
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (11, 19, 30)
     assert usage["completion_tokens_details"]["reasoning_tokens"] == 3
+
+
+def test_what_was_guessed_is_told_where_anything_was(whole):
+    *before, last = scripts.PLAIN.events
+    guessed = replace(last, usage=replace(last.usage, guessed=7, accepted=5))
+    assert whole([*before, guessed])["usage"]["completion_tokens_details"] == {
+        "reasoning_tokens": 0,
+        "accepted_prediction_tokens": 5,
+        "rejected_prediction_tokens": 2,
+    }
 
 
 def test_content_is_null_only_beside_calls(whole):

@@ -36,6 +36,8 @@ class Recent:
                 cause=None if record.reuse is None else record.reuse.cause,
                 completion_tokens=usage.completion,
                 thinking_tokens=usage.thinking,
+                guessed_tokens=usage.guessed,
+                accepted_tokens=usage.accepted,
                 queued_s=timing.queued_s,
                 prefill_s=timing.prefill_s,
                 decode_s=timing.decode_s,

@@ -17,6 +17,7 @@ class EndedChoice(Struct, frozen=True, kw_only=True):
         seed: of this choice.
         cached_tokens: of the prompt's, from the prompt cache; ``cause`` says why not more.
         thinking_tokens: of the completion's.
+        guessed_tokens, accepted_tokens: guessed ahead, and those of them that were right.
     """
 
     id: str
@@ -33,6 +34,8 @@ class EndedChoice(Struct, frozen=True, kw_only=True):
     cause: ReuseCause | None
     completion_tokens: int
     thinking_tokens: int
+    guessed_tokens: int
+    accepted_tokens: int
     queued_s: float
     prefill_s: float
     decode_s: float
