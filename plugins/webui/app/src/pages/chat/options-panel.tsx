@@ -4,11 +4,12 @@ import type { Options, Thinking } from "../../chat/model";
 import { builtInTools, toolsOf } from "../../chat/tools";
 import { Button } from "../../parts/button";
 import { Check, Select, TextField } from "../../parts/field";
+import { Adapters } from "./adapters";
 import { setOptions } from "./header";
 import { SamplingFields } from "./sampling-fields";
 import { useView } from "./view";
 
-export interface Part {
+export interface OptionsPart {
   readonly options: Options;
   readonly set: (some: Partial<Options>) => void;
 }
@@ -17,7 +18,7 @@ export interface Part {
 export function OptionsPanel({ chat }: { chat: Chat }) {
   const { panel } = useView();
   const { options } = chat.state.value;
-  const part: Part = { options, set: (some) => setOptions(chat, some) };
+  const part: OptionsPart = { options, set: (some) => setOptions(chat, some) };
   return (
     <aside class="panel" aria-label="Options">
       <header>
@@ -68,7 +69,7 @@ export function OptionsPanel({ chat }: { chat: Chat }) {
   );
 }
 
-function ThinkingField({ options, set }: Part) {
+function ThinkingField({ options, set }: OptionsPart) {
   const card = cardOf(options.model);
   return (
     <Select
@@ -86,31 +87,7 @@ function ThinkingField({ options, set }: Part) {
   );
 }
 
-function Adapters({ options, set }: Part) {
-  const mounted = cardOf(options.model)?.adapters ?? [];
-  if (!mounted.length) return null;
-  return (
-    <fieldset>
-      <legend>Adapters</legend>
-      {mounted.map((adapter) => (
-        <Check
-          key={adapter}
-          label={adapter}
-          checked={options.adapters.includes(adapter)}
-          onChange={(on) =>
-            set({
-              adapters: on
-                ? [...options.adapters, adapter]
-                : options.adapters.filter((one) => one !== adapter),
-            })
-          }
-        />
-      ))}
-    </fieldset>
-  );
-}
-
-function Tools({ options, set }: Part) {
+function Tools({ options, set }: OptionsPart) {
   const card = cardOf(options.model);
   return (
     <fieldset>

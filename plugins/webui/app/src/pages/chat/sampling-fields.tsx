@@ -33,7 +33,7 @@ const FIELDS: readonly Described[] = [
   { name: "minP", label: "Min p", min: 0, max: 1, step: 0.01, own: "min_p", otherwise: "off" },
   {
     name: "repetitionPenalty",
-    label: "Repetition penalty",
+    label: "Repetition",
     min: 0.01,
     step: 0.05,
     own: "repetition_penalty",
