@@ -34,7 +34,7 @@ CHECKS = (
     content_type_conformance,
     response_schema_conformance,
 )
-OURS = ("mlxp_protocols.", "mlxp_metrics.")
+OURS = ("mlxp_protocols.", "mlxp_metrics.", "mlxp_curves.")
 PLUGINS = [(point.name, point.load()) for point in entry_points(group="mlxp") if point.value.startswith(OURS)]
 
 TALK = {"messages": [{"role": "user", "content": "hello"}], "tools": None, "tool_choice": None}
@@ -51,6 +51,11 @@ MEANT = {
     **{key: {"prompt": "hello", "messages": None} for key in ("/tokenize", "/v1/tokenize")},
     **{key: {"tokens": [1, 2, 3]} for key in ("/detokenize", "/v1/detokenize")},
     **dict.fromkeys(("/render", "/v1/render"), TALK),
+    **dict.fromkeys(("/signal", "/v1/curves/signal"), {"prompt": "hello"}),
+    **dict.fromkeys(
+        ("/generate", "/v1/curves/generate"),
+        {"prompt": "hello", "n": 1, "max_tokens": 3, "curve": None, "hlg": None},
+    ),
 }
 """Path -> fields of its body that are set, so that a request of the third kind has a chance."""
 
