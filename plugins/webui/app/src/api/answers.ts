@@ -116,6 +116,8 @@ export interface Stats {
     readonly finished: number;
     readonly failed: number;
     readonly cancelled: number;
+    readonly guessed_tokens: number;
+    readonly accepted_tokens: number;
     readonly read_tokens: number;
     readonly drawn_tokens: number;
     readonly steps: number;

@@ -12,13 +12,19 @@ export interface Card {
   readonly adapters: readonly string[];
   readonly state: "loaded" | "loading" | "on disk";
   readonly capabilities: { readonly chat: boolean };
-  readonly defaults: {
-    readonly temperature: number | null;
-    readonly top_p: number | null;
-    readonly top_k: number | null;
-    readonly min_p: number | null;
-    readonly repetition_penalty: number | null;
-  };
+  /** What the model itself recommends. */
+  readonly defaults: Drawing;
+  /** What holds here for a request that does not say: the server's settings over the model's recommendations. */
+  readonly usual: Drawing;
+}
+
+/** How tokens are drawn. */
+export interface Drawing {
+  readonly temperature: number | null;
+  readonly top_p: number | null;
+  readonly top_k: number | null;
+  readonly min_p: number | null;
+  readonly repetition_penalty: number | null;
 }
 
 export const cards = signal<readonly Card[]>([]);

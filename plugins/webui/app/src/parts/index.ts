@@ -1,4 +1,5 @@
 export { Button } from "./button";
+export { copyText } from "./copy";
 export { Dialog } from "./dialog";
 export { Check, Field, NumberField, Select, TextField } from "./field";
 export * as format from "./format";

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { copyText } from "../../parts/copy";
 import { Icon } from "../../parts/icon";
 import { sanitized } from "../../shell/sanitize";
 
@@ -51,7 +52,7 @@ interface CopyProps {
 export function Copy({ text, label }: CopyProps) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     setCopied(true);
     setTimeout(() => setCopied(false), COPIED_MS);
   };

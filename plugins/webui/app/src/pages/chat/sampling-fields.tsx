@@ -1,4 +1,4 @@
-import { cardOf } from "../../chat/cards";
+import { type Card, cardOf, type Drawing } from "../../chat/cards";
 import { type Options, PLAIN } from "../../chat/model";
 import { wireOf } from "../../chat/wire";
 import type { Lacking } from "../../chat/wire/wire";
@@ -14,7 +14,7 @@ interface Described {
   readonly max?: number;
   readonly step: number;
   /** Its name among the model's own defaults, and what holds where the model says nothing. */
-  readonly own?: "temperature" | "top_p" | "top_k" | "min_p" | "repetition_penalty";
+  readonly own?: keyof Drawing;
   readonly otherwise: string;
 }
 
@@ -48,9 +48,9 @@ interface Props {
   readonly set: (some: Partial<Options>) => void;
 }
 
-/** Numbers of a request; an empty one shows in grey what the model itself recommends. */
+/** Numbers of a request; an empty one shows in grey what will be used, and who says so. */
 export function SamplingFields({ options, set }: Props) {
-  const defaults = cardOf(options.model)?.defaults;
+  const card = cardOf(options.model);
   const wire = wireOf(options.protocol);
   const reset = () => set(Object.fromEntries(FIELDS.map(({ name }) => [name, PLAIN[name]])));
   return (
@@ -59,7 +59,6 @@ export function SamplingFields({ options, set }: Props) {
       <div class="numbers">
         {FIELDS.map(({ name, label, own, otherwise, ...range }) => {
           const lacking = wire.lacks.includes(name as Lacking);
-          const given = own && defaults ? defaults[own] : null;
           return (
             <NumberField
               key={name}
@@ -67,7 +66,7 @@ export function SamplingFields({ options, set }: Props) {
               {...range}
               disabled={lacking}
               hint={lacking ? `${wire.title} has no such field.` : undefined}
-              placeholder={given === null || given === undefined ? otherwise : `${given} (model)`}
+              placeholder={own && card ? usual(card, own, otherwise) : otherwise}
               value={options[name]}
               onInput={(value) => set({ [name]: value })}
             />
@@ -79,4 +78,12 @@ export function SamplingFields({ options, set }: Props) {
       </Button>
     </fieldset>
   );
+}
+
+/** What is used where a request does not say. */
+function usual(card: Card, own: keyof Drawing, off: string): string {
+  const value = card.usual[own];
+  const nothing = own === "repetition_penalty" ? 1 : 0;
+  if (value === null || (value === nothing && own !== "temperature")) return off;
+  return `${value} (${value === card.defaults[own] ? "model" : "server"})`;
 }

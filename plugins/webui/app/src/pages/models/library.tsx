@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { LibraryModel } from "../../api/answers";
 import { usePolled } from "../../api/polled";
-import { Button, type Column, format, Table } from "../../parts";
+import { Button, type Column, copyText, format, Table } from "../../parts";
 import { notify } from "../../shell/notices";
 import { FitBar } from "./fit";
 
@@ -73,6 +73,10 @@ function packing(model: LibraryModel): string {
 }
 
 async function copy(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text);
-  notify(`Copied: ${text}`);
+  try {
+    await copyText(text);
+    notify(`Copied: ${text}`);
+  } catch (error) {
+    notify((error as Error).message, "error");
+  }
 }

@@ -57,6 +57,8 @@ function State({ stats }: { readonly stats: Stats }) {
       </span>
       <span class="hint">
         {totals.finished} finished, {totals.failed} failed, {totals.cancelled} cancelled
+        {totals.guessed_tokens > 0 &&
+          `; ${format.percent(totals.accepted_tokens / totals.guessed_tokens)} of ${format.count(totals.guessed_tokens)} guessed tokens were right`}
         {timings.ttft_s > 0 &&
           `; first token after ${format.seconds(timings.ttft_s)}, then ${format.count(timings.tokens_per_s)} tokens/s`}
       </span>
