@@ -28,8 +28,12 @@ export default function mount(element, app) {
   const Blind = blindOf(app.ui);
 
   async function copy(text, what) {
-    await navigator.clipboard.writeText(text);
-    app.notify(`${what} copied`);
+    try {
+      await app.ui.copyText(text);
+      app.notify(`${what} copied`);
+    } catch (error) {
+      app.notify(error.message, "error");
+    }
   }
   const copyValues = () => copy(JSON.stringify(values(state.points.value), null, 2), "Values");
   const copyPair = () =>
