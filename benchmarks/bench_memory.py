@@ -4,18 +4,22 @@
 
 For each family, a network of middling size with random weights reads chunks of a prompt; printed is the peak beside
 weights and caches, what ``Footprint.chunk`` says, and their ratio. The rows "hidden", "inner", "queries" and "kept"
-vary one size of a llama at a time: the coefficients of ``passing_values`` are the differences between them.
+vary one size of a llama at a time: the coefficients of ``passing_values`` are the differences between them. The last
+rows are "kept" with keys and values in a few bits.
 """
+
+from typing import Literal
 
 import mlx.core as mx
 
 from mlxp_core.contracts import ModelFamily, RawConfig
-from mlxp_core.kv import BatchCache, PlainPolicy, forward
+from mlxp_core.kv import BatchCache, forward, policy_for
+from mlxp_core.kv.quantized import DIRECT
 from mlxp_core.memory import footprint
 from mlxp_core.memory.device import this_machine
 from mlxp_core.sampling.sampler import Sampler
 from mlxp_core.testing.networks import load, parameters, random_parameters
-from mlxp_core.types import Machine, Sampling
+from mlxp_core.types import KVScheme, KVStorage, Machine, Sampling
 from mlxp_gemma4.plugin import mlxp_model_families as gemma4
 from mlxp_minicpm5.plugin import mlxp_model_families as minicpm5
 from mlxp_qwen35.plugin import mlxp_model_families as qwen35
@@ -30,6 +34,7 @@ LLAMA = {
     "num_key_value_heads": 2,
     "head_dim": 64,
 }
+KEPT = LLAMA | {"num_key_value_heads": 8}
 GEMMA = {
     "model_type": "gemma4_text",
     "vocab_size": 1000,
@@ -79,7 +84,7 @@ SHAPES = {
     "hidden": (minicpm5, LLAMA | {"hidden_size": 1024}),
     "inner": (minicpm5, LLAMA | {"intermediate_size": 3072}),
     "queries": (minicpm5, LLAMA | {"num_attention_heads": 16}),
-    "kept": (minicpm5, LLAMA | {"num_key_value_heads": 8}),
+    "kept": (minicpm5, KEPT),
     "gemma": (gemma4, GEMMA),
     "experts": (gemma4, GEMMA | EXPERTS),
     "qwen": (qwen35, QWEN),
@@ -96,24 +101,52 @@ def main() -> None:
         for chunk, keys in CASES:
             measured, said = pass_bytes(family()[0], raw, machine, chunk, keys)
             print(f"{name:10}{chunk:8}{keys:8}{measured / 1e6:14.2f}{said / 1e6:10.2f}{measured / said:8.2f}")
+    for bits in (8, 4):
+        for chunk, keys in CASES:
+            measured, said = pass_bytes(minicpm5()[0], KEPT, machine, chunk, keys, bits)
+            name = f"{bits} bits"
+            print(f"{name:10}{chunk:8}{keys:8}{measured / 1e6:14.2f}{said / 1e6:10.2f}{measured / said:8.2f}")
     print("copies of the logits while a token is drawn:")
     for top_p, top_k in ((0.0, 0), (0.9, 0), (0.0, 40), (0.9, 40)):
         print(f"top_p {top_p}, top_k {top_k}: {draw_copies(top_p, top_k):.2f}")
 
 
 def pass_bytes(
-    family: ModelFamily, raw: RawConfig, machine: Machine, chunk: int, keys: int
+    family: ModelFamily,
+    raw: RawConfig,
+    machine: Machine,
+    chunk: int,
+    keys: int,
+    bits: Literal[8, 4] | None = None,
 ) -> tuple[int, int]:
-    """Return the measured peak of the last chunk of a prompt, and what the footprint says of it."""
+    """Return the measured peak of the last chunk of a prompt, and what the footprint says of it.
+
+    Args:
+        family: of the network.
+        raw: its configuration.
+        machine: this one.
+        chunk: tokens of a pass.
+        keys: tokens of the prompt.
+        bits: of keys and values; ``None`` = plain.
+    """
     config = family.config(raw)
     network = family.build(config)
     load(network, random_parameters(network, 1))
     mx.eval(network.parameters())
     value_bytes = next(iter(parameters(network).values())).itemsize
+    need = family.need(config, value_bytes)
+    scheme = KVScheme() if bits is None else KVScheme(mode="8", uniform=KVStorage(bits, 64))
+    policy, _ = policy_for(network, scheme, mx.float32)
     said = footprint(
-        family.need(config, value_bytes), machine, weights=0, value_bytes=value_bytes, vocabulary=0
+        need,
+        machine,
+        weights=0,
+        value_bytes=value_bytes,
+        vocabulary=0,
+        storages={} if bits is None else {layer.number: KVStorage(bits, 64) for layer in need.layers},
+        direct=DIRECT[machine.backend],
     )
-    cache = BatchCache(network.make_caches(PlainPolicy(mx.float32)))
+    cache = BatchCache(network.make_caches(policy))
     tokens = mx.zeros((1, chunk), dtype=mx.int32)
     for _ in range(keys // chunk - 1):
         mx.eval(forward(network, cache, tokens)[:, -1:])

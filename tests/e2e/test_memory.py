@@ -13,14 +13,24 @@ from mlxp_core.engine.runner import BatchRunner
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.errors import OverBudget
-from mlxp_core.kv import PlainPolicy
+from mlxp_core.kv import policy_for
+from mlxp_core.kv.quantized import DIRECT
 from mlxp_core.loading.network import Network
 from mlxp_core.memory import Account, Admission, footprint
 from mlxp_core.memory.device import kept_within, this_machine
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
 from mlxp_core.testing.networks import load, parameters, random_parameters
-from mlxp_core.types import EngineSettings, Failed, Finished, GenerateRequest, KVInForce, Sampling, Started
+from mlxp_core.types import (
+    EngineSettings,
+    Failed,
+    Finished,
+    GenerateRequest,
+    KVScheme,
+    KVStorage,
+    Sampling,
+    Started,
+)
 from mlxp_gemma4.plugin import mlxp_model_families as gemma4
 from mlxp_minicpm5.plugin import mlxp_model_families as minicpm5
 from mlxp_qwen35.plugin import mlxp_model_families as qwen35
@@ -60,7 +70,13 @@ QWEN = COMMON | {
     "tie_word_embeddings": True,
     "rope_parameters": {"rope_theta": 1e7, "partial_rotary_factor": 0.25, "mrope_section": [2, 1, 1]},
 }
-SHAPES = {"llama": (minicpm5, LLAMA), "gemma4": (gemma4, GEMMA), "qwen35": (qwen35, QWEN)}
+SHAPES = {
+    "llama": (minicpm5, LLAMA, None),
+    "packed": (minicpm5, LLAMA | {"num_key_value_heads": 4, "head_dim": 64}, KVStorage(8, 32)),
+    "gemma4": (gemma4, GEMMA, None),
+    "qwen35": (qwen35, QWEN, None),
+}
+"""Family, configuration, and how keys and values are packed."""
 
 
 class Signs:
@@ -82,21 +98,28 @@ class Signs:
 class House:
     """One model, and its scheduler and runner turned by hand."""
 
-    def __init__(self, family, raw):
+    def __init__(self, family, raw, storage):
         config = family.config(raw)
         model = family.build(config)
         before = mx.get_active_memory()
         load(model, random_parameters(model, 1))
         mx.eval(parameters(model))
         self.weights = mx.get_active_memory() - before
-        need = family.need(config, 4)
+        need, machine = family.need(config, 4), this_machine()
         self.footprint = footprint(
-            need, this_machine(), weights=need.weights, value_bytes=4, vocabulary=VOCABULARY
+            need,
+            machine,
+            weights=need.weights,
+            value_bytes=4,
+            vocabulary=VOCABULARY,
+            storages={} if storage is None else {layer.number: storage for layer in need.layers},
+            direct=DIRECT[machine.backend],
         )
-        kv = KVInForce(mode="off", scheme="float32", layers={}, full=0, sliding=0)
+        scheme = KVScheme() if storage is None else KVScheme(mode="8", uniform=storage)
+        policy, kv = policy_for(model, scheme, mx.float32)
         self.network = Network(
             model=model,
-            policy=PlainPolicy(mx.float32),
+            policy=policy,
             kv=kv,
             vocabulary=VOCABULARY,
             weight_bytes=self.weights,
@@ -151,8 +174,8 @@ class House:
 
 @pytest.fixture(params=SHAPES, scope="module")
 def house(request):
-    family, raw = SHAPES[request.param]
-    return House(family()[0], raw)
+    family, raw, storage = SHAPES[request.param]
+    return House(family()[0], raw, storage)
 
 
 def tokens(count):

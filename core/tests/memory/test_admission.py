@@ -76,6 +76,29 @@ def test_quantized_keys_take_their_bits_and_a_scale_and_a_bias_for_each_group(bi
     assert packed.row(8192) == pytest.approx(share * plain.row(8192))
 
 
+def test_packed_keys_are_unpacked_for_a_prompt_and_in_steps_only_where_many_queries_share_one():
+    layers = (
+        LayerNeed(number=0, heads=2, key_dim=64, value_dim=64, queries=8),
+        LayerNeed(number=1, heads=2, key_dim=64, value_dim=64, queries=64, window=100),
+        LayerNeed(number=2, heads=8, key_dim=64, value_dim=64, queries=8),
+    )
+
+    def counted(*packed, direct=8):
+        storages = dict.fromkeys(packed, KVStorage(8, 64))
+        need = Need(layers=layers)
+        return footprint(
+            need, M1, weights=0, value_bytes=2, vocabulary=0, storages=storages, direct=direct, slack=0
+        )
+
+    plain, both, all_of_them = counted(), counted(0, 1), counted(0, 1, 2)
+    slot = 2 * (64 + 64) * 2  # bytes of a slot of the first two layers
+    assert both.chunk(10, 512) - plain.chunk(10, 512) == slot * 512
+    assert all_of_them.chunk(10, 512) - plain.chunk(10, 512) == 4 * slot * 512
+    assert both.step(3, 512) - plain.step(3, 512) == 3 * slot * 100  # of the window, where 32 share a key
+    assert counted(0).step(3, 512) == plain.step(3, 512)
+    assert counted(0, direct=0).step(3, 512) - plain.step(3, 512) == 3 * slot * 512
+
+
 def test_layers_with_state_grow_with_rows_and_not_with_tokens():
     need = Need(layers=(LayerNeed(state=1000), LayerNeed(heads=1, key_dim=2, value_dim=2)), fixed=7)
     counted = footprint(need, M1, weights=0, value_bytes=2, vocabulary=0)

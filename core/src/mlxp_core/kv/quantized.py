@@ -31,6 +31,9 @@ DIRECT_ON_METAL = 64
 DIRECT_ON_CUDA = 0
 """The same on CUDA, where MLX 0.32.4 refuses products with most numbers of slots, and gets some with few bits wrong."""
 
+DIRECT = {"cpu": DIRECT_ON_CPU, "metal": DIRECT_ON_METAL, "cuda": DIRECT_ON_CUDA}
+"""The same by back end, as a machine is described."""
+
 MOST_SCORES = 2**27
 """Scores, of all rows and heads, that a block of queries may have on the unpacked way."""
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from mlxp_core.contracts import FamilyConfig, ModelFamily
+from mlxp_core.kv.quantized import DIRECT
 from mlxp_core.kv.scheme import choose
 from mlxp_core.kv.survey import AttentionLayer
 from mlxp_core.loading.eyes import Eyes
@@ -58,6 +59,7 @@ def weigh(
         value_bytes=value_bytes,
         vocabulary=folder.vocabulary or 0,
         storages=_storages(need, kv),
+        direct=DIRECT[machine.backend],
         eyes=0 if eyes is None else _eyes(folder, eyes, dtype, machine) + FEATURE_BYTES,
     )
     return Account(counted, folder.context)

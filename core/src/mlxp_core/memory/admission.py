@@ -7,7 +7,7 @@ What is held for a set of rows, at most:
     + row(prompt) for each prefix   a prompt that siblings will fork from, kept apart
     + moving(rows, longest)         one layer twice
     + chunk(chunk, longest)         one prompt is read at a time
-    + chunk(rows, longest) + draw   one token of each row
+    + step(rows, longest) + draw    one token of each row
 
 A request that does not fit alone never fits and is refused with these numbers. One that fits alone waits in line until
 it fits beside those that have rows. The prompt cache has what is left: see ``Admission.spare``.
@@ -49,7 +49,7 @@ def demand(footprint: Footprint, rows: int, longest: int, *, chunk: int, prefixe
         + sum(footprint.row(tokens) for tokens in prefixes)
         + footprint.moving(rows, longest)
         + footprint.chunk(min(chunk, longest), longest)
-        + footprint.chunk(rows, longest)
+        + footprint.step(rows, longest)
         + footprint.draw(rows)
     )
 

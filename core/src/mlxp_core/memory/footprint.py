@@ -8,6 +8,8 @@ What passes allocate and give back is bounded from above, by formulas fitted to 
 
 - a chunk: ``passing`` bytes for each token; the scores of one layer, ``queries * tokens * keys`` values, where the
   device does not fuse attention; a byte of mask for each pair of token and key;
+- keys and values in a few bits are unpacked, one layer at a time: for the prompt that is read, and in a step for all
+  rows, unless so few queries share a key that the device multiplies with what is packed;
 - a draw: ``DRAW_COPIES`` float32 copies of the logits of each row;
 - growing, joining, leaving: one layer is copied at a time, so the largest layer of all rows once more;
 - state is computed anew by each pass: the largest one of all rows, ``STATE_COPIES`` times.
@@ -51,6 +53,14 @@ class Scores(Struct, frozen=True):
     window: int | None
 
 
+class Unpacked(Struct, frozen=True):
+    """Keys and values that are packed: bytes of a slot unpacked, the most slots, and whether a step goes without."""
+
+    nbytes: int
+    most: int | None
+    stepping: bool
+
+
 class Footprint(Struct, frozen=True, kw_only=True):
     """Bytes of a model that is served.
 
@@ -65,6 +75,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
         passing: of a pass, for each of its tokens.
         transient: of a pass, whatever its width.
         scores: of those layers that build them.
+        unpacked: of those layers whose keys and values are packed.
         vocabulary: numbers in the logits of a row.
     """
 
@@ -78,6 +89,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
     passing: int = 0
     transient: int = 0
     scores: tuple[Scores, ...] = ()
+    unpacked: tuple[Unpacked, ...] = ()
     vocabulary: int = 0
 
     @property
@@ -90,9 +102,19 @@ class Footprint(Struct, frozen=True, kw_only=True):
         return self.fixed + sum(kind.nbytes * slots_for(tokens, kind.most) for kind in self.slots)
 
     def chunk(self, tokens: int, keys: int) -> int:
-        """Return the peak of a pass over ``tokens`` that see ``keys`` keys, themselves included."""
+        """Return the peak of reading ``tokens`` of a prompt that see ``keys`` keys, themselves included."""
+        return self._pass(tokens, keys) + self._unpacking(self.unpacked, 1, keys)
+
+    def step(self, rows: int, keys: int) -> int:
+        """Return the peak of a pass over one token of each row, which see ``keys`` keys each."""
+        return self._pass(rows, keys) + self._unpacking([k for k in self.unpacked if k.stepping], rows, keys)
+
+    def _pass(self, tokens: int, keys: int) -> int:
         seen = max((kind.nbytes * _seen(kind, tokens, keys) for kind in self.scores), default=0)
         return self.transient + tokens * (self.passing + seen + MASK_BYTES * keys)
+
+    def _unpacking(self, kinds: Sequence[Unpacked], rows: int, keys: int) -> int:
+        return rows * max((kind.nbytes * slots_for(keys, kind.most) for kind in kinds), default=0)
 
     def draw(self, rows: int) -> int:
         """Return the peak of drawing one token for each row."""
@@ -113,6 +135,7 @@ def footprint(
     storages: Mapping[int, KVStorage] | None = None,
     eyes: int = 0,
     slack: int = RING_SLACK,
+    direct: int = 0,
 ) -> Footprint:
     """Return what a model takes.
 
@@ -125,6 +148,7 @@ def footprint(
         storages: ``LayerNeed.number`` -> how the layer's keys and values are quantized.
         eyes: bytes of its vision tower and of features that are kept.
         slack: slots of a ring beyond its window.
+        direct: most queries that may share a packed key for the device to multiply with it as it is.
     """
     per_slot: dict[int | None, int] = defaultdict(int)
     largest = need.per_token
@@ -147,6 +171,7 @@ def footprint(
         passing=need.passing,
         transient=need.transient,
         scores=_scores(need.layers, machine, value_bytes),
+        unpacked=_unpacked(need.layers, storages or {}, value_bytes, slack=slack, direct=direct),
         vocabulary=vocabulary,
     )
 
@@ -172,6 +197,26 @@ def _scores(layers: Sequence[LayerNeed], machine: Machine, value_bytes: int) -> 
         if layer.queries and not fuses(machine, layer.key_dim, value_bytes):
             widest[layer.window] = max(widest.get(layer.window, 0), layer.queries * value_bytes)
     return tuple(Scores(nbytes, window) for window, nbytes in widest.items())
+
+
+def _unpacked(
+    layers: Sequence[LayerNeed],
+    storages: Mapping[int, KVStorage],
+    value_bytes: int,
+    *,
+    slack: int,
+    direct: int,
+) -> tuple[Unpacked, ...]:
+    kinds = (
+        Unpacked(
+            layer.values * value_bytes,
+            None if layer.window is None else layer.window + slack,
+            stepping=layer.queries > direct * layer.heads,
+        )
+        for layer in layers
+        if layer.heads and layer.number in storages
+    )
+    return tuple(dict.fromkeys(kinds))
 
 
 def _seen(kind: Scores, tokens: int, keys: int) -> int:
