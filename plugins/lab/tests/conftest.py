@@ -66,6 +66,15 @@ def labs(home, tmp_path):
 
 
 @pytest.fixture
+def lab_with_families(monkeypatch, request):
+    """The lab, with the model families beside it."""
+    home = request.getfixturevalue("home")
+    monkeypatch.setenv("MLXP_PLUGINS", "lab,trials,minicpm5,gemma4,qwen35")
+    assert home
+    return request.getfixturevalue("labs")()
+
+
+@pytest.fixture
 def lab(labs):
     """The lab, open in this process."""
     return labs()
