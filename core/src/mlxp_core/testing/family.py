@@ -20,6 +20,7 @@ from mlxp_core.testing.needs import NeedLaws
 from mlxp_core.testing.networks import Session, load, parameters, random_parameters, renamed
 from mlxp_core.testing.reuse import ReuseLaws
 from mlxp_core.testing.revoking import RevokingLaws
+from mlxp_core.testing.speculating import SpeculatingLaws
 from mlxp_core.types import KVScheme, KVStorage
 
 SEED = 7
@@ -41,7 +42,7 @@ class Golden(Struct, frozen=True, kw_only=True):
     greedy: tuple[int, ...]
 
 
-class FamilySuite(NeedLaws, ReuseLaws, RevokingLaws):
+class FamilySuite(NeedLaws, ReuseLaws, RevokingLaws, SpeculatingLaws):
     """Laws of families. Fixtures that have a default may be overridden where there is more to say."""
 
     @pytest.fixture

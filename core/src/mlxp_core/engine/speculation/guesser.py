@@ -5,6 +5,9 @@ other ways: never where each has a mask of its own, never beyond ``max_tokens``.
 what further ones are worth; a row whose guesses are all wrong does without for a while, twice as long each time. What
 all of that is worth to the batch decides how many tokens are guessed (see ``allowance``).
 
+While a token is under way that nobody has read, a guess begins with that very token. If it is worth anything, the token
+is read first, and the row guesses anew. A row that is wrong about it has lost a moment, and is judged like any other.
+
 Nothing here changes what is said: only when.
 """
 
@@ -34,12 +37,16 @@ Guesses = dict[int, tuple[int, ...]]
 
 
 class _Row(Struct):
-    """One row: its text, how much it is trusted, how often in turn it was all wrong, until when it rests."""
+    """One row: its text, how much it is trusted, how often in turn it was all wrong, until when it rests.
+
+    ``awaited`` is what it guessed of the token under way.
+    """
 
     lookup: Lookup
     trust: float
     failures: int = 0
     rests_until: int = 0
+    awaited: int | None = None
 
 
 class Guesser:
@@ -80,13 +87,22 @@ class Guesser:
             for width in range(2, longest + 2)
         }
         width = self._allowances[rows[0].order.model].width(len(rows), hopes)
-        return {key: guess[: width - 1] for key, guess in found.items() if guess and width > 1}
+        guesses = {key: guess[: width - 1] for key, guess in found.items() if guess and width > 1}
+        for sequence in rows:
+            if sequence.unread and sequence.key in guesses:
+                self._rows[sequence.key].awaited = guesses[sequence.key][0]
+        return guesses
 
     def _guess_one(self, sequence: Sequence) -> tuple[int, ...]:
         row = self._rows.get(sequence.key)
         if row is None:
             row = self._rows[sequence.key] = _Row(Lookup(sequence.prompt), self._trust)
-        row.lookup.extend(sequence.taken[len(row.lookup) - len(sequence.prompt) :])
+        new = sequence.taken[len(row.lookup) - len(sequence.prompt) :]
+        row.lookup.extend(new)
+        if new and row.awaited not in (None, new[0]):
+            self._judge(row, 0, 1, sequence.produced)
+        if new:
+            row.awaited = None
         most = min(self._most, sequence.max_tokens - sequence.produced - sequence.unread - 1)
         if most < 1 or sequence.produced < row.rests_until:
             return ()
@@ -119,7 +135,8 @@ class Guesser:
         self._plain_rows = len(draws) if width == 1 and isinstance(step, Decode) else None
         for draw in draws:
             if draw.guessed:
-                self._judge(self._rows[draw.sequence.key], draw)
+                row = self._rows[draw.sequence.key]
+                self._judge(row, len(draw.tokens) - 1, draw.guessed, draw.sequence.produced)
         if before_s is None:
             return
         allowance, seconds = self._allowances[draws[0].sequence.order.model], now_s - before_s
@@ -129,16 +146,15 @@ class Guesser:
             tokens = sum(len(draw.tokens) for draw in draws)
             allowance.note_other(len(draws), tokens, seconds, width=width)
 
-    def _judge(self, row: _Row, draw: Draw) -> None:
-        right = len(draw.tokens) - 1
-        share = right / min(right + 1, draw.guessed)
+    def _judge(self, row: _Row, right: int, guessed: int, produced: int) -> None:
+        share = right / min(right + 1, guessed)
         row.trust = INERTIA * row.trust + (1 - INERTIA) * share
         self._trust = INERTIA * self._trust + (1 - INERTIA) * share
         if right:
             row.failures = 0
             return
         row.failures += 1
-        row.rests_until = draw.sequence.produced + min(LONGEST_REST, 2 ** (1 + row.failures))
+        row.rests_until = produced + min(LONGEST_REST, 2 ** (1 + row.failures))
 
     def forget_all_but(self, rows: Iterable[Sequence]) -> None:
         """Let go of rows that have ended."""
