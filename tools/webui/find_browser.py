@@ -13,15 +13,16 @@ MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 def find_browser() -> str | None:
     """Return the path of a browser: what MLXP_CHROMIUM names, the machine's, or the one that playwright brought."""
     named = os.environ.get("MLXP_CHROMIUM")
-    known = [named, *map(shutil.which, NAMES), str(MAC), _playwrights()]
-    return next((path for path in known if path and Path(path).exists()), None)
+    known = (named, *map(shutil.which, NAMES), str(MAC))
+    return next((path for path in known if path and Path(path).exists()), None) or _playwrights()
 
 
 def _playwrights() -> str | None:
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  # slow, and mostly not needed
 
     with sync_playwright() as started:
-        return started.chromium.executable_path
+        path = started.chromium.executable_path
+    return path if Path(path).exists() else None
 
 
 def install() -> None:
