@@ -13,13 +13,14 @@ from mlxp_lab.jobs.routes import routes
 from mlxp_lab.jobs.store import Store
 from mlxp_lab.jobs.supervisor import Supervisor
 from mlxp_lab.lab import AskKinds, Lab, open_lab, site_of
+from mlxp_lab.quantize.route import inspecting
 
 
 def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHandler]]:
     """Return what looks after jobs while the server runs, and the routes; makes no lab yet."""
     door = _Door(services, kinds)
     house = House(services, door.site.folder, door.supervisor)
-    return house, routes(door.desk, door.known, house.wake)
+    return house, [*routes(door.desk, door.known, house.wake), inspecting(door.site)]
 
 
 class _Door:
