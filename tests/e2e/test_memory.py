@@ -16,7 +16,7 @@ from mlxp_core.errors import OverBudget
 from mlxp_core.kv import policy_for
 from mlxp_core.kv.quantized import DIRECT
 from mlxp_core.loading.network import Network
-from mlxp_core.memory import Account, Admission, footprint
+from mlxp_core.memory import Account, Admission, footprint, with_guesses
 from mlxp_core.memory.device import kept_within, this_machine
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader
@@ -129,7 +129,9 @@ class House:
     def open(self, total=10**12, **settings):
         shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: self.network)
         asked = EngineSettings(batch=BATCH, prefill_chunk=CHUNK, prompt_cache_bytes=0, **settings)
-        self.admission = Admission({"m": Account(self.footprint, CONTEXT)}, total, chunk=CHUNK)
+        self.admission = Admission(
+            {"m": with_guesses(Account(self.footprint, CONTEXT), asked)}, total, chunk=CHUNK
+        )
         gc.collect()
         self.others = mx.get_active_memory() - self.weights  # of tests before this one
         self.runner = BatchRunner(shelf, {})
@@ -194,21 +196,23 @@ def test_weights_and_rows_are_what_is_predicted(house):
         assert max(held) == pytest.approx(house.footprint.row(prompt + answer), rel=0.05)
 
 
-def test_a_peak_is_what_is_predicted_of_rows_and_passes(house):
-    here = house.open()
+@pytest.mark.parametrize("speculate", ["off", "lookup"])
+def test_a_peak_is_what_is_predicted_of_rows_and_passes(house, speculate):
+    here = house.open(speculate=speculate)
     here.run_dry(*(here.order(f"peak-{name}", tokens(500), 8) for name in range(4)))
     predicted = here.admission.held + here.admission.demand("m", [508] * 4)
     assert 0.6 * predicted < here.peak <= predicted
 
 
-def test_a_budget_holds_and_everybody_is_answered(house):
+@pytest.mark.parametrize("speculate", ["off", "lookup"])
+def test_a_budget_holds_and_everybody_is_answered(house, speculate):
     dice = random.Random(5)
     asked = [(dice.randint(5, 250), dice.randint(2, 8)) for _ in range(64)]
     sizes = sorted((sum(one) for one in asked), reverse=True)
-    plenty = house.open().admission
+    plenty = house.open(speculate=speculate).admission
     half = plenty.demand("m", sizes[:BATCH]) // 2
     total = plenty.held + max(half, plenty.demand("m", sizes[:1]))
-    here = house.open(total)
+    here = house.open(total, speculate=speculate)
     assert not here.admission.admits("m", sizes[:BATCH])
     here.steps, here.began = 0, {}
     orders = [

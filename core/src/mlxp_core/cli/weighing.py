@@ -5,7 +5,7 @@ from mlxp_core.errors import SetupError
 from mlxp_core.loading.eyes import Eyes
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.kv_config import kv_scheme
-from mlxp_core.memory import Reckon
+from mlxp_core.memory import Account, Reckon, with_guesses
 from mlxp_core.types import EngineSettings, Machine
 
 
@@ -39,7 +39,7 @@ def reckon_of(
         family: which claims it.
         config: as the family read it.
         eyes: its vision tower, if it is served with one.
-        settings: type of the weights, and how keys and values are kept.
+        settings: type of the weights, how keys and values are kept, and whether rows guess ahead.
 
     Raises:
         ModelFolderError: the model's kv_config.json is damaged.
@@ -47,4 +47,9 @@ def reckon_of(
     from mlxp_core.loading.weighing import weigh  # it loads MLX
 
     scheme = kv_scheme(folder.path, settings)
-    return lambda machine: weigh(folder, family, config, machine, dtype=settings.dtype, kv=scheme, eyes=eyes)
+
+    def reckon(machine: Machine) -> Account:
+        own = weigh(folder, family, config, machine, dtype=settings.dtype, kv=scheme, eyes=eyes)
+        return with_guesses(own, settings)
+
+    return reckon

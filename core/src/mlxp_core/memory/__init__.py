@@ -3,6 +3,7 @@
 from mlxp_core.memory.admission import Account, Admission, demand, verdict
 from mlxp_core.memory.fit import Reckon, fit
 from mlxp_core.memory.footprint import FEATURE_BYTES, Footprint, footprint
+from mlxp_core.memory.guessing import with_guesses
 from mlxp_core.memory.plan import MemoryPlan
 from mlxp_core.memory.units import parse_bytes, told
 
@@ -19,4 +20,5 @@ __all__ = [
     "parse_bytes",
     "told",
     "verdict",
+    "with_guesses",
 ]

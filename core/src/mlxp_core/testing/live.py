@@ -11,7 +11,7 @@ from pathlib import Path
 from mlxp_core.desk import Desk, Lineup, keeper, line_up, open_model
 from mlxp_core.engine import Engine, LoadPlan, ShelfRules
 from mlxp_core.loading.weighing import weigh
-from mlxp_core.memory import MemoryPlan, Reckon
+from mlxp_core.memory import MemoryPlan, Reckon, with_guesses
 from mlxp_core.memory.device import this_machine
 from mlxp_core.plugins import build_registry, load_plugins, load_settings
 from mlxp_core.testing.client import PATIENCE_S, Flags, Served, on_a_free_port, running
@@ -64,11 +64,12 @@ def serve_folders(
 
 
 def _weighed(plans: Mapping[str, LoadPlan], settings: EngineSettings, lineup: Lineup) -> MemoryPlan:
-    reckons = {model: _reckon(plan) for model, plan in plans.items()}
+    reckons = {model: _reckon(plan, settings) for model, plan in plans.items()}
     return MemoryPlan(reckons, this_machine(), settings, staying=lineup.pinned)
 
 
-def _reckon(plan: LoadPlan) -> Reckon:
-    return lambda machine: weigh(
-        plan.folder, plan.family, plan.config, machine, dtype=plan.dtype, kv=plan.kv, eyes=plan.eyes
+def _reckon(plan: LoadPlan, settings: EngineSettings) -> Reckon:
+    return lambda machine: with_guesses(
+        weigh(plan.folder, plan.family, plan.config, machine, dtype=plan.dtype, kv=plan.kv, eyes=plan.eyes),
+        settings,
     )
