@@ -16,10 +16,18 @@ from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import Adapt, Decode
 from mlxp_core.errors import BadAdapter, Unavailable
-from mlxp_core.kv import PlainPolicy
+from mlxp_core.kv import PlainPolicy, policy_for
 from mlxp_core.loading.network import Network
 from mlxp_core.testing.client import PATIENCE_S, SketchFrontend
-from mlxp_core.types import EngineSettings, Failed, Finished, GenerateRequest, Sampling, TextDelta
+from mlxp_core.types import (
+    EngineSettings,
+    Failed,
+    Finished,
+    GenerateRequest,
+    KVScheme,
+    Sampling,
+    TextDelta,
+)
 
 FRONTEND = SketchFrontend()
 
@@ -74,7 +82,8 @@ class House:
     """Scheduler and device runner, turned by hand."""
 
     def __init__(self, network, family, **engine):
-        held = Network(model=network, policy=PlainPolicy(mx.float32), vocabulary=384, weight_bytes=0)
+        policy, kv = policy_for(network, KVScheme(), mx.float32)
+        held = Network(model=network, policy=policy, kv=kv, vocabulary=384, weight_bytes=0)
         shelf = Shelf({"m": Plan(family)}, halted=lambda: False, load=lambda *_: held)
         clock = iter(range(10**6)).__next__
         self.runner = BatchRunner(shelf, {}, clock)
@@ -140,6 +149,16 @@ def test_eight_rows_with_four_sets_in_one_batch_say_what_each_says_alone(house):
         there.run_dry(asked.message)
     assert [asked.text for asked in together] == [asked.text for asked in alone]
     assert all(isinstance(asked.heard[-1], Finished) for asked in together)
+
+
+def test_rows_with_different_adapters_guess_together_and_say_the_same(house):
+    answers = []
+    for speculate in ("off", "lookup"):
+        asked = [Asked(f"r{number}", tokens(number), SETS[number % 4], length=60) for number in range(5)]
+        house(batch=5, speculate=speculate).run_dry(*(one.message for one in asked))
+        answers.append([one.text for one in asked])
+    assert answers[0] == answers[1]
+    assert sum(one.heard[-1].usage.accepted for one in asked)
 
 
 def test_adapters_change_what_is_said(house):
