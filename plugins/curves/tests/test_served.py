@@ -1,13 +1,19 @@
 """Over HTTP, with real weights."""
 
 import math
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import openai
 import pytest
 
 from mlxp_core.loading.sketch import write_sketch
+from mlxp_core.testing.client import serve
+from mlxp_core.testing.engine import HOLD
 from mlxp_core.testing.live import serve_folders
+from mlxp_curves.decode import CurveDecoder
+from mlxp_curves.plugin import CurvesPlugin
+from mlxp_curves.protocol import make_protocol
 
 FLOAT32 = {"engine": {"dtype": "float32"}}
 DIAGONAL = [{"x_pct": pct, "y_pct": pct} for pct in (1e-4, 0.1, 1, 9, 100)]
@@ -134,3 +140,51 @@ def test_unknown_paths_have_the_same_shape(served):
     answer = served.client.get("/v1/curves/nothing")
     assert answer.status_code == 404
     assert isinstance(answer.json()["error"], str)
+
+
+# ── In the same queue, under the same budget ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("path", ["/v1/curves/generate", "/v1/curves/signal"])
+def test_a_full_queue_refuses_it_like_a_chat(path):
+    protocol = make_protocol(CurveDecoder(lambda: f"curve-{uuid.uuid4().hex}", lambda _: None))
+    with serve([protocol], [HOLD], flags={"engine": {"batch": 1, "queue": 1}}) as running:
+        body = {"prompt": "hello", "n": 1}
+        with ThreadPoolExecutor(2) as pool:
+            waiting = [pool.submit(running.client.post, "/v1/curves/generate", json=body) for _ in range(2)]
+            while len(running.engine.orders) < 2:
+                pass
+            refused = running.client.post(path, json={"prompt": "hello"})
+            running.call(running.engine.release)
+            running.call(running.engine.release)
+            assert [each.result().status_code for each in waiting] == [200, 200]
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"]
+    assert refused.json()["code"] == "rate_limit_exceeded"
+
+
+def test_what_never_fits_the_memory_is_refused_like_a_chat(tmp_path):
+    folder = write_sketch(tmp_path / "sketch")
+    flags = {"engine": {"dtype": "float32", "memory_budget": "24MB"}}
+    with serve_folders(folder, flags=flags) as running:
+        most = running.client.get("/fit?skus=false").json()["context_tokens"]
+        assert most < 4000, "the budget does not bind; lower it"
+        long = "x" * (most + 100)
+        chat = {"messages": [{"role": "user", "content": long}], "max_tokens": 1}
+        refused = running.client.post("/v1/chat/completions", json=chat)
+        for path in ("/v1/curves/generate", "/v1/curves/signal"):
+            answer = running.client.post(path, json={"prompt": long, "max_tokens": 1})
+            assert answer.status_code == refused.status_code == 400
+            assert answer.json()["code"] == refused.json()["error"]["code"]
+
+
+def test_the_designers_short_address_leads_to_it(served):
+    answer = served.client.get("/curves", follow_redirects=False)
+    assert answer.status_code in {302, 307}
+    assert answer.headers["location"] == "/#/curves"
+
+
+def test_without_the_web_app_there_is_no_page():
+    with serve([], (), plugins=[("curves", CurvesPlugin)]) as running:
+        assert running.client.get("/curves").status_code == 404
+        assert running.client.post("/v1/curves/signal", json={"prompt": "hello"}).status_code == 200

@@ -16,6 +16,8 @@ from mlxp_curves.protocol import make_protocol
 from mlxp_curves.wire import Recipe
 
 if TYPE_CHECKING:
+    from litestar.types import ControllerRouterHandler
+
     from mlxp_core.contracts import Services
     from mlxp_core.contracts.sampling import LogitsMap
     from mlxp_webui import Page
@@ -64,6 +66,15 @@ class CurvesPlugin:
     def mlxp_protocols(self) -> list[WireProtocol]:
         """Return the one protocol."""
         return [make_protocol(CurveDecoder(lambda: f"curve-{uuid.uuid4().hex}", self._usual))]
+
+    @hookimpl
+    def mlxp_routes(self, services: Services) -> list[ControllerRouterHandler]:
+        """Return the designer's short address, where there is a web app to show it."""
+        if not any(each.name == "webui" and each.state == "on" for each in services.plugins()):
+            return []
+        from mlxp_curves.route import shortcut
+
+        return [shortcut]
 
     @hookimpl
     def mlxp_started(self, services: Services) -> None:

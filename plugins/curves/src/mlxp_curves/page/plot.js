@@ -44,7 +44,7 @@ export function plotOf({ html, hooks }) {
         <path class="curve" d=${curve} />
         ${points.map(
           ({ x_pct, y_pct }, index) => html`
-            <circle key=${index} class="point" r="7" cx=${across(nats(x_pct))} cy=${down(nats(y_pct))}
+            <g key=${index} class="point" transform=${`translate(${across(nats(x_pct))} ${down(nats(y_pct))})`}
               tabindex="0" role="slider" aria-orientation="vertical"
               aria-label=${`Point ${index + 1} of ${points.length}`}
               aria-valuemin=${LEFT_PCT} aria-valuemax=${RIGHT_PCT} aria-valuenow=${y_pct}
@@ -52,7 +52,9 @@ export function plotOf({ html, hooks }) {
               onPointerDown=${(event) => event.currentTarget.setPointerCapture(event.pointerId)}
               onPointerMove=${drag(index)} onKeyDown=${press(index)}>
               <title>${shown(x_pct)} becomes ${shown(y_pct)}</title>
-            </circle>`,
+              <circle class="reach" r="18" />
+              <circle class="dot" r="7" />
+            </g>`,
         )}
       </svg>`;
   }
