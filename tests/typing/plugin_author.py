@@ -49,6 +49,7 @@ from mlxp_core.types import (
     Event,
     Finished,
     GenerateRequest,
+    MeasuredSpeed,
     Message,
     ModelInfo,
     Need,
@@ -344,6 +345,12 @@ def mlxp_commands() -> list[click.Command]:
 @hookimpl(trylast=True)
 def mlxp_resolve_model(ref: str, settings: Settings) -> Path | None:
     """Know no model."""
+    return None
+
+
+@hookimpl
+def mlxp_measured_speed(model: Path, settings: Settings) -> MeasuredSpeed | None:
+    """Have measured nothing."""
     return None
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         VisionTower,
         WireProtocol,
     )
-    from mlxp_core.types import ModelChoice, ModelInfo, RequestRecord
+    from mlxp_core.types import MeasuredSpeed, ModelChoice, ModelInfo, RequestRecord
 
 hookspec = pluggy.HookspecMarker("mlxp")
 
@@ -105,6 +105,11 @@ def mlxp_resolve_model(ref: str, settings: Settings) -> Path | None:
 @hookspec(firstresult=True)
 def mlxp_default_model(settings: Settings, appraise: Appraise) -> ModelChoice | None:
     """Choose the model to serve where none was named, or return ``None`` to let others try. The first answer wins."""
+
+
+@hookspec(firstresult=True)
+def mlxp_measured_speed(model: Path, settings: Settings) -> MeasuredSpeed | None:
+    """Say how fast the model in a folder was on this machine, or return ``None``. The first answer wins."""
 
 
 # ── Observe: on the event-loop thread; a failure is logged and counted, never raised ────────────────────────────

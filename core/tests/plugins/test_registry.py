@@ -19,7 +19,7 @@ from mlxp_core.contracts import (
 )
 from mlxp_core.errors import BadRequest, PluginError
 from mlxp_core.plugins import build_registry, load_plugins, load_settings
-from mlxp_core.types import ModelChoice, Need, PluginSettings
+from mlxp_core.types import MeasuredSpeed, ModelChoice, Need, PluginSettings
 
 
 def nothing(*_):
@@ -335,3 +335,21 @@ def test_a_choice_of_another_type_names_its_plugin():
     built = registry(a=plugin(mlxp_default_model=lambda: Path("/a")))
     with pytest.raises(PluginError, match=r"plugin a, asked for a model to serve, .* must be a ModelChoice"):
         built.default_model(nothing)
+
+
+SPEED = MeasuredSpeed(decode_tps=30.0, prefill_tps=900.0, measured_at=1)
+
+
+def test_the_first_who_has_measured_a_model_tells_its_speed_and_who_fails_is_passed_over():
+    def broken(model):
+        raise ZeroDivisionError
+
+    built = registry(
+        a=plugin(mlxp_measured_speed=lambda model: SPEED if model == Path("/m") else None),
+        b=plugin(mlxp_measured_speed=broken),
+        c=plugin(mlxp_measured_speed=lambda: None),
+        d=plugin(mlxp_measured_speed=lambda: "fast"),
+    )
+    assert built.measured_speed(Path("/m")) == SPEED
+    assert built.measured_speed(Path("/other")) is None
+    assert {report.name: report.faults for report in built.reports()}["b"] == 1

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from mlxp_core import __version__
 from mlxp_core.contracts import WireProtocol
-from mlxp_core.types import ServerSettings
+from mlxp_core.types import Fit, ServerSettings
 
 CHAT = "/v1/chat/completions"
 QUESTION = '{"messages": [{"role": "user", "content": "Hello"}]}'
@@ -28,6 +28,21 @@ def banner(model: str, url: str, protocols: Mapping[str, WireProtocol], settings
             f"try: {_example(url, protocols.values(), keyed=bool(settings.api_keys))}",
         ]
     )
+
+
+def speed(fit: Fit | None) -> str | None:
+    """Return a line on how fast a model is: as measured, if it was, and as predicted; ``None`` = nobody knows."""
+    if fit is None:
+        return None
+    told = [
+        f"{value:.1f} tokens per second {how}"
+        for value, how in (
+            (fit.measured_decode_tps, "measured"),
+            (fit.report.predicted_decode_tps, "predicted"),
+        )
+        if value is not None
+    ]
+    return f"speed of {fit.model}: {', '.join(told)} (one answer)" if told else None
 
 
 def address(host: str, sock: socket.socket) -> str:

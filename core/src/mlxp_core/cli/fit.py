@@ -53,6 +53,7 @@ def fit(  # noqa: PLR0917  # one for each option
 def _fit(ref: str, setup: "Setup", context: int | None, rows: int, *, skus: bool) -> Fit:
     from mlxp_core.cli.models import find  # `mlxp --help` needs none of this
     from mlxp_core.cli.weighing import reckon_of, this_machine_or_fail  # as above
+    from mlxp_core.desk.reports import with_recorded  # as above
     from mlxp_core.loading import choose_family, load_frontend, open_folder  # as above
 
     machine, settings = this_machine_or_fail(), setup.settings.section(EngineSettings)
@@ -66,7 +67,9 @@ def _fit(ref: str, setup: "Setup", context: int | None, rows: int, *, skus: bool
     reckon = by_backend(reckon_of(folder, family, config, frontend.eyes, settings))
     budget = Budget(budget_of(settings, machine))
     chunk = settings.prefill_chunk
-    return fit_model(folder.name, reckon, machine, budget, chunk=chunk, rows=rows, context=context, skus=skus)
+    told = fit_model(folder.name, reckon, machine, budget, chunk=chunk, rows=rows, context=context, skus=skus)
+    recorded = setup.registry.measured_speed(folder.path)
+    return told if recorded is None else with_recorded(told, recorded)
 
 
 def _show(found: Fit) -> None:
@@ -84,12 +87,19 @@ def _show(found: Fit) -> None:
         ("budget", told(report.usable_bytes)),
         ("fits", "[green]yes[/]" if report.fits else "[red]no[/]"),
         ("longest that fits", f"{report.max_safe_context} tokens"),
-        ("tokens per second", f"{speed} (one answer, predicted)"),
+        ("tokens per second", f"{speed} (one answer, predicted){_measured(found)}"),
     ):
         table.add_row(name, value)
     console.print(table)
     if found.sku_matrix:
         _show_skus(console, found)
+
+
+def _measured(found: Fit) -> str:
+    if found.measured_decode_tps is None:
+        return ""
+    read = "" if found.measured_prefill_tps is None else f"; {found.measured_prefill_tps:,.0f} of a prompt"
+    return f", {found.measured_decode_tps:.1f} measured{read}"
 
 
 def _show_skus(console: Console, found: Fit) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mlxp_core.blas import load_fast_blas
-from mlxp_core.cli.banner import address, banner
+from mlxp_core.cli.banner import address, banner, speed
 from mlxp_core.cli.flags import said, setting_options
 from mlxp_core.cli.folders import cache_folder
 from mlxp_core.cli.models import chosen
@@ -88,6 +88,8 @@ def _run(
             if stats.state == "ready":
                 names, url = ", ".join(lineup.models), address(server.host, sock)
                 click.echo(banner(names, url, registry.protocols, server))
+                for line in filter(None, (speed(desk.fit(model)) for model in lineup.models)):
+                    click.echo(line)
                 if has_start_page(app):
                     click.echo(f"in a browser: {url}/")
                     if wanted(browse, os.environ, sys.stdout):

@@ -144,7 +144,8 @@ class Desk(Services):
         if self._memory is None:
             return None
         told = self._memory.fit(chosen.id, rows=rows, context=context, skus=skus)
-        return with_measured(told, self._engine.stats(), self._now)
+        recorded = self._registry.measured_speed(chosen.path)
+        return with_measured(told, self._engine.stats(), self._now, recorded)
 
     async def generate(
         self, request: GenerateRequest, *, protocol: str = "", pool: Pool | None = None

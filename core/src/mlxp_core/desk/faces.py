@@ -17,7 +17,7 @@ from mlxp_core.desk.capabilities import Offer
 from mlxp_core.engine import Mount, Order, Shelve, Unmount
 from mlxp_core.prompting import Prompt
 from mlxp_core.reading import Reader, Thought
-from mlxp_core.types import EngineStats, GenerateRequest, ModelInfo, Pooling, RequestRecord
+from mlxp_core.types import EngineStats, GenerateRequest, MeasuredSpeed, ModelInfo, Pooling, RequestRecord
 
 
 class EngineFace(Protocol):
@@ -146,6 +146,10 @@ class RegistryFace(Offer, Protocol):
 
     def reports(self) -> tuple[PluginReport, ...]:
         """Return every plugin found."""
+        ...
+
+    def measured_speed(self, model: Path) -> MeasuredSpeed | None:
+        """Return how fast the model in a folder was, if anybody knows."""
         ...
 
     def resolve(self, ref: str) -> Path | None:

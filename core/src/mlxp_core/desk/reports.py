@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from mlxp_core.contracts import ProtocolReport, WireProtocol
-from mlxp_core.types import EngineStats, Fit
+from mlxp_core.types import EngineStats, Fit, MeasuredSpeed
 
 
 def report(protocol: WireProtocol) -> ProtocolReport:
@@ -20,8 +20,29 @@ def report(protocol: WireProtocol) -> ProtocolReport:
     )
 
 
-def with_measured(told: Fit, stats: EngineStats, now: Callable[[], float]) -> Fit:
-    """Return ``told`` with the speed that was measured, once there is one; ``now`` is seconds since 1970."""
+def with_measured(
+    told: Fit, stats: EngineStats, now: Callable[[], float], recorded: MeasuredSpeed | None
+) -> Fit:
+    """Return what is told of a model with what was measured of it.
+
+    Args:
+        told: as predicted.
+        stats: of the engine, whose own speed wins once there is one.
+        now: seconds since 1970.
+        recorded: what a plugin has measured, if any has.
+    """
+    if recorded is not None:
+        told = with_recorded(told, recorded)
     if not stats.tokens_per_s:
         return told
     return replace(told, measured_decode_tps=stats.tokens_per_s, measured_at=round(now() * 1000))
+
+
+def with_recorded(told: Fit, recorded: MeasuredSpeed) -> Fit:
+    """Return what is told of a model with what was measured before."""
+    return replace(
+        told,
+        measured_decode_tps=recorded.decode_tps,
+        measured_prefill_tps=recorded.prefill_tps,
+        measured_at=recorded.measured_at,
+    )

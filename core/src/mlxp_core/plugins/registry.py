@@ -32,7 +32,7 @@ from mlxp_core.plugins.clashes import Brought, clashes
 from mlxp_core.plugins.hooks import marked
 from mlxp_core.plugins.loader import Plugins
 from mlxp_core.plugins.observers import Observers
-from mlxp_core.types import ModelChoice
+from mlxp_core.types import MeasuredSpeed, ModelChoice
 
 if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
@@ -74,7 +74,8 @@ class _Answer(Struct, frozen=True):
 class Registry(Struct, frozen=True, kw_only=True, eq=False):
     """Everything the plugins brought, by name.
 
-    Plain data: once it is built, only ``observers``, ``routes``, ``resolve`` and ``default_model`` run hooks.
+    Plain data: once it is built, only ``observers``, ``routes``, ``resolve``, ``default_model`` and
+    ``measured_speed`` run hooks.
 
     Attributes:
         observers: tells observers what happens.
@@ -159,6 +160,19 @@ class Registry(Struct, frozen=True, kw_only=True, eq=False):
         arguments = {"settings": self.settings, "appraise": appraise}
         caller = self.plugins.manager.hook.mlxp_default_model
         return first_answer(caller, arguments, ModelChoice, "asked for a model to serve")
+
+    def measured_speed(self, model: Path) -> MeasuredSpeed | None:
+        """Return how fast the model in a folder was, if anybody knows; what goes wrong is logged and counted."""
+        for implementation in implementations(self.plugins.manager.hook.mlxp_measured_speed):
+            arguments = {"model": model, "settings": self.settings}
+            try:
+                answer = attempt("mlxp_measured_speed", partial(ask, implementation, arguments))
+            except PluginFault as fault:
+                self.observers.record(implementation.plugin_name, fault)
+                continue
+            if isinstance(answer, MeasuredSpeed):
+                return answer
+        return None
 
 
 def build_registry(

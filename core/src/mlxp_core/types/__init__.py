@@ -18,7 +18,7 @@ from mlxp_core.types.events import (
     ThinkingDelta,
     TokenScore,
 )
-from mlxp_core.types.fit import Fit, FitReport, Machine, SkuFit
+from mlxp_core.types.fit import Fit, FitReport, Machine, MeasuredSpeed, SkuFit
 from mlxp_core.types.kv import (
     RING_SLACK,
     SLOT_STEP,
@@ -172,6 +172,7 @@ __all__ = [
     "LayerNeed",
     "Machine",
     "Marker",
+    "MeasuredSpeed",
     "Message",
     "ModelChoice",
     "ModelInfo",

@@ -54,6 +54,20 @@ class SkuFit(Struct, frozen=True, kw_only=True):
     decode_tps: float
 
 
+class MeasuredSpeed(Struct, frozen=True, kw_only=True):
+    """How fast a model was on this machine, when somebody tried.
+
+    Attributes:
+        decode_tps: tokens per second of one answer.
+        prefill_tps: tokens of a prompt per second.
+        measured_at: when, in milliseconds since 1970.
+    """
+
+    decode_tps: float
+    prefill_tps: float
+    measured_at: int
+
+
 class Fit(Struct, frozen=True, kw_only=True):
     """How a model fits this machine, and others.
 
@@ -61,7 +75,9 @@ class Fit(Struct, frozen=True, kw_only=True):
         context_tokens: longest context that fits, and that the model reads.
         typical_context_tokens: a usual one, of at most 8192 tokens.
         typical_decode_tps: predicted there.
-        measured_decode_tps: of one answer, smoothed, since the start; ``None`` until one has ended.
+        measured_decode_tps: of one answer, smoothed, since the start; until one has ended, what was measured last, if
+            it was.
+        measured_prefill_tps: of a prompt, when that was measured.
         measured_at: when, in milliseconds since 1970.
         sku_matrix: empty unless asked for.
     """
@@ -72,6 +88,7 @@ class Fit(Struct, frozen=True, kw_only=True):
     typical_context_tokens: int
     typical_decode_tps: float | None
     measured_decode_tps: float | None = None
+    measured_prefill_tps: float | None = None
     measured_at: int | None = None
     report: FitReport
     sku_matrix_ctx: int

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
 
     from mlxp_core.contracts import Services, Settings
+    from mlxp_core.types import MeasuredSpeed
     from mlxp_lab.jobs import JobKind
     from mlxp_lab.jobs.house import House
     from mlxp_lab.jobs.kinds import Kinds
@@ -44,17 +45,19 @@ class LabPlugin:
     @hookimpl
     def mlxp_lab_jobs(self) -> list[JobKind[Any]]:
         """Return the lab's own kinds of jobs."""
+        from mlxp_lab.bench.job import KIND as BENCH
         from mlxp_lab.quantize.job import KIND as QUANTIZE
 
-        return [QUANTIZE]
+        return [BENCH, QUANTIZE]
 
     @hookimpl
     def mlxp_commands(self) -> list[click.Command]:
         """Return the commands."""
+        from mlxp_lab.bench.commands import commands as bench
         from mlxp_lab.commands import commands
         from mlxp_lab.quantize.commands import command as quantize
 
-        return [*commands(self.kinds), quantize(self.kinds)]
+        return [*commands(self.kinds), *bench(self.kinds), quantize(self.kinds)]
 
     @hookimpl
     def mlxp_resolve_model(self, ref: str, settings: Settings) -> Path | None:
@@ -62,6 +65,13 @@ class LabPlugin:
         made = lab_folder(settings.section(LabSettings), os.environ, Path.home()) / "models"
         known = made / ref
         return known if known.parent == made and (known / "config.json").is_file() else None
+
+    @hookimpl
+    def mlxp_measured_speed(self, model: Path, settings: Settings) -> MeasuredSpeed | None:
+        """Return how fast a model was when it was measured last."""
+        from mlxp_lab.bench.speeds import last_speed
+
+        return last_speed(lab_folder(settings.section(LabSettings), os.environ, Path.home()), model)
 
     @hookimpl
     def mlxp_routes(self, services: Services) -> list[ControllerRouterHandler]:

@@ -1,6 +1,6 @@
 """A journal may be cut anywhere: what was complete is still there, and what comes later is, too."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxp_lab.jobs.events import LogEvent, MetricsEvent, StateEvent
@@ -16,6 +16,7 @@ EVENTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(events=EVENTS, later=EVENTS, cut=st.floats(0, 1))
 def test_a_cut_loses_the_last_line_alone(tmp_path_factory, events, later, cut):
     journal = Journal(tmp_path_factory.mktemp("job"))
@@ -32,6 +33,7 @@ def test_a_cut_loses_the_last_line_alone(tmp_path_factory, events, later, cut):
         assert read[len(read) - len(later) :] == later
 
 
+@settings(deadline=None)
 @given(events=EVENTS, place=st.integers(0, 6))
 def test_reading_goes_on_where_it_stopped(tmp_path_factory, events, place):
     journal = Journal(tmp_path_factory.mktemp("job"))
@@ -47,6 +49,7 @@ def test_a_place_that_is_not_there_begins_anew(tmp_path):
     assert len(list(journal.read(10**9))) == 1
 
 
+@settings(deadline=None)
 @given(lines=st.lists(st.text(st.characters(codec="ascii", categories=["L"]), min_size=1), max_size=5))
 def test_a_tail_is_the_end(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("text") / "output.txt"

@@ -1,0 +1,1 @@
+"""How fast models are on this machine: measured, kept, shown beside what is predicted."""
