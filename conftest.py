@@ -50,9 +50,12 @@ def _module_at(path):
     return module
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """A real browser; skips where there is none, but for CI, which must have one."""
+    """A real browser; skips where there is none, but for CI, which must have one.
+
+    Not for the session: while playwright is there, no test of the main thread could run an event loop of its own.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     path = _module_at(ROOT / "tools" / "webui" / "find_browser.py").find_browser()
     if path is None:

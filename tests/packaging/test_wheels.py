@@ -132,6 +132,7 @@ def test_every_plugin_is_listed(bare, tmp_path):
         "openai-embeddings",
         "requests",
         "tokens",
+        "webui",
         "parrot",
         "plaintext",
         "gemma3",
@@ -153,6 +154,9 @@ def test_the_bare_command_answers_a_chat(bare, tmp_path):
         answer = client.chat.completions.create(
             model="", messages=[{"role": "user", "content": "Hello"}], max_tokens=5
         )
+        page = httpx.get(f"{url}/")
+        script = re.search(r'src="(/webui/assets/[^"]+)"', page.text)[1]
+        assert httpx.get(f"{url}{script}").status_code == 200  # what was built is in the wheel
     assert answer.model == "mlxp-sketch"
     assert 1 <= answer.usage.completion_tokens <= 5
 

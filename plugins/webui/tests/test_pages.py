@@ -1,6 +1,9 @@
 """Pages that other plugins bring: they appear, work like ours, and their faults are theirs alone."""
 
 import logging
+import re
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -11,22 +14,21 @@ from mlxp_webui import Page
 from mlxp_webui.plugin import WebUI
 
 ICON = "M4 4h16v16H4z"
-MODULE = """
-import { greeting } from "./words.js";
+GUIDE = Path(__file__).parents[1] / "PAGES.md"
+WORDS = """
+import words from "./words.js";
 
 export default function mount(element, app) {
-  const { html, preact, signals, Button } = app.ui;
-  const count = signals.signal(0);
-  function Dice() {
+  const { html, preact } = app.ui;
+  function Words() {
     return html`<div class="content">
-      <h1>${greeting}</h1>
-      <p>Rolled <b id="count">${count.value}</b> of <span id="rest">${app.rest.value.join("/")}</span></p>
-      <${Button} kind="primary" onClick=${() => count.value++}>Roll<//>
-      <${Button} onClick=${() => app.chat({ text: "From the dice", fields: { top_k: 3 } })}>Use in chat<//>
+      <h1>${words}</h1>
+      <p id="rest">${app.rest.value.join("/")}</p>
+      <button onClick=${() => app.chat({ text: "From the page", fields: { top_k: 3 } })}>Use in chat</button>
       <div ref=${(it) => it && (it.innerHTML = app.ui.sanitized("<i>clean</i><img src=x onerror=owned=1>"))}></div>
     </div>`;
   }
-  preact.render(html`<${Dice} />`, element);
+  preact.render(html`<${Words} />`, element);
   return () => { window.left = true; preact.render(null, element); };
 }
 """
@@ -45,8 +47,8 @@ class Brings:
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "page.js").write_text(MODULE)
-    (tmp_path / "words.js").write_text("export const greeting = 'Dice and more';")
+    (tmp_path / "page.js").write_text(WORDS)
+    (tmp_path / "words.js").write_text("export default 'Words and more';")
     return tmp_path
 
 
@@ -59,24 +61,41 @@ def served_with(*plugins, flags=None):
     return serve([], (), plugins=[("webui", WebUI), *plugins], flags=flags)
 
 
-def test_a_page_of_a_plugin_is_a_page_of_the_app(live_pages, script_folder, visit, violations, dice):
+def test_the_page_of_the_guide_works_as_it_stands_there(
+    live_pages, script_folder, visit, violations, tmp_path
+):
+    guide = GUIDE.read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.+?)^```", guide, re.MULTILINE | re.DOTALL)
+    module = re.findall(r"^```js\n(.+?)^```", guide, re.MULTILINE | re.DOTALL)[1]
+    plugin = ModuleType("mlxp_dice")
+    plugin.__file__ = str(tmp_path / "mlxp_dice.py")
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "page.js").write_text(module, encoding="utf-8")
+    exec(code, plugin.__dict__)  # it is ours
+    with live_pages(script_folder, plugins=[("dice", plugin)]) as served:
+        page = visit(served.url)
+        page.get_by_role("link", name="Dice").click()
+        page.get_by_role("heading", name="Dice").wait_for()
+        page.get_by_role("button", name="Roll").click()
+        page.get_by_role("rowheader", name="0").wait_for()
+        assert violations(page) == []
+
+
+def test_a_page_of_a_plugin_is_a_page_of_the_app(live_pages, script_folder, visit, dice):
     with live_pages(script_folder, plugins=[("dice", Brings(dice))]) as served:
         page = visit(served.url, expected=["inline event handler"])  # told of what is taken out of the markup
         navigation = page.get_by_role("navigation", name="Pages")
         navigation.get_by_role("link", name="Dice").click()
-        page.get_by_role("heading", name="Dice and more").wait_for()
+        page.get_by_role("heading", name="Words and more").wait_for()
         names = navigation.get_by_role("link").all_inner_texts()
         assert names.index("Models") < names.index("Dice") < names.index("Server")
-        page.get_by_role("button", name="Roll").click()
-        assert page.locator("#count").inner_text() == "1"
         page.evaluate("location.hash = '#/dice/six/7'")
         page.wait_for_function("document.querySelector('#rest').textContent === 'six/7'")
-        assert violations(page) == []
         assert page.evaluate("window.owned") is None
         page.get_by_role("button", name="Use in chat").click()
         page.locator("#message").wait_for()
         assert page.evaluate("window.left")
-        assert page.locator("#message").input_value() == "From the dice"
+        assert page.locator("#message").input_value() == "From the page"
         page.keyboard.press("Enter")
         page.locator(".turn.answer[aria-busy=false] .facts").wait_for()
         page.keyboard.press("Alt+I")
