@@ -55,8 +55,12 @@ TOGETHER = 8
 FORMS = {"float32": ("float32", None), "bfloat16": ("bfloat16", None), "8bit": ("float32", 8)}
 """Name -> type of what is computed, bits of the weights."""
 
-TIE = {"float32": 1e-3, "bfloat16": 0.25, "8bit": 1e-3}
-"""How far apart logits are that rounding may swap; those of bfloat16 come in steps of up to 0.125."""
+TIE = {"float32": 0.02, "bfloat16": 0.25, "8bit": 0.02}
+"""How far apart logits are that rounding may swap. mlx-lm rounds the factor of embeddings to bfloat16 whatever it
+computes in, which moved log-probabilities by up to 0.006; logits of bfloat16 come in steps of up to 0.125."""
+
+SURE = {"float32": 10, "bfloat16": 6, "8bit": 10}
+"""How many of the answers must be beyond doubt to their end, or the comparison says little."""
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +152,9 @@ def assert_said(said, expected, text):
         assert said.startswith(sure), text
 
 
-def test_hardly_any_answer_is_in_doubt(form, expected):
+def test_enough_answers_are_beyond_doubt(form, expected):
     whole = [text for text, (_, _, sure) in expected.items() if sure is None]
-    assert len(whole) >= {"float32": 20, "bfloat16": 8, "8bit": 20}[form.name]
+    assert len(whole) >= SURE[form.name]
 
 
 def test_each_text_alone_goes_on_as_in_mlx_lm(client, expected):
