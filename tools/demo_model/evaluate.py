@@ -37,7 +37,7 @@ from mlxp_core.types import (
     ToolSpec,
 )
 
-TOGETHER = 16
+TOGETHER = 32
 """Questions that are answered in one batch."""
 
 LONGEST = 480

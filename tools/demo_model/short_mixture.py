@@ -19,7 +19,7 @@ THINKING = 0.08
 """The share of conversations with thinking on."""
 
 SKILLS: list[tuple[float, Callable[..., Exchange]]] = [
-    (5.0, first_fact),
+    (9.0, first_fact),
     (2.0, usage),
     (1.5, small_talk),
     (0.5, unknown),
@@ -33,7 +33,7 @@ SKILLS: list[tuple[float, Callable[..., Exchange]]] = [
 """Exchanges that need nothing around them, by how often they are drawn."""
 
 KINDS: list[tuple[float, Callable[[Draw, bool], Conversation]]] = [
-    (6.0, lambda draw, thinking: talk(draw, thinking)),
+    (8.0, lambda draw, thinking: talk(draw, thinking)),
     (6.0, lambda draw, thinking: single_call(draw, thinking=thinking)),
     (2.5, lambda draw, thinking: answered(draw, thinking=thinking)),
     (1.0, lambda draw, thinking: chained(draw, thinking=thinking)),
