@@ -3,13 +3,20 @@
 import json
 import random
 
+import anthropic
 import jsonschema
+import openai
 import pytest
 from msgspec import Raw
 
 from mlxp_core.loading.sketch_tokenizer import END, TURN_END, sketch_tokenizer
 from mlxp_core.prompting import Tokenizer
+from mlxp_core.testing.live import serve_folders
 from mlxp_structured.plugin import mlxp_constraints
+
+PATIENCE_S = 120
+FAMILIES = {"gemma4": "gemma4-e2b", "qwen35": "qwen35", "minicpm5": "minicpm5"}
+"""Family -> the smallest checkpoint of it."""
 
 ENDING = (b'"', b"}", b"]", b"<", b"\n", b",")
 """Bytes that tend to bring an answer to its end."""
@@ -183,3 +190,30 @@ def _object(draw, depth):
     if draw.random() < 0.2:
         del told["additionalProperties"]
     return told
+
+
+# ── Real servers ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="session", params=FAMILIES)
+def served(request, tiny_checkpoints):
+    """A server of a random model of each family, with places for sixteen."""
+    flags = {"engine": {"dtype": "float32", "batch": 16}, "generation": {"thinking": False}}
+    with serve_folders(tiny_checkpoints / FAMILIES[request.param], flags=flags) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def openai_client(served):
+    with openai.OpenAI(
+        base_url=f"{served.url}/v1", api_key="none", max_retries=0, timeout=PATIENCE_S
+    ) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def anthropic_client(served):
+    with anthropic.Anthropic(
+        base_url=served.url, api_key="none", max_retries=0, timeout=PATIENCE_S
+    ) as client:
+        yield client

@@ -85,7 +85,8 @@ def _prepare_one(
     shape, tokenizer = request.output, frontend.tokenizer
     kind = None if shape.kind == "text" else constraints[shape.kind]
     # Before any work, as it may be refused.
-    held = [_held(kind, shape, tokenizer) for _ in range(request.choices)]
+    asked_by = "tools" if shape.mixed or request.tool_choice.mode in {"required", "one"} else "output"
+    held = [_held(kind, shape, tokenizer, asked_by) for _ in range(request.choices)]
     prompt = frontend.prepare(request)
     length = defaults.answer_length(
         request.max_tokens, prompt=len(prompt.tokens), usual=usual_length, model=frontend.info
@@ -107,11 +108,13 @@ def _prepare_one(
     return Prepared(request, prompt, choices, thought, first, echoed(request, frontend))
 
 
-def _held(kind: ConstraintKind | None, shape: OutputShape, vocabulary: Vocabulary) -> Constraint | None:
+def _held(
+    kind: ConstraintKind | None, shape: OutputShape, vocabulary: Vocabulary, asked_by: str
+) -> Constraint | None:
     try:
         return None if kind is None else kind.compile(shape.body, vocabulary)
     except BadRequest as error:
-        raise BadRequest(error.message, param=error.param or "output") from error
+        raise BadRequest(error.message, param=error.param or asked_by) from error
 
 
 def orders(

@@ -11,8 +11,8 @@ from mlxp_structured.patterns import slashed
 from mlxp_structured.schemas import ready
 from mlxp_structured.texts import terminal
 
-_SPACE = r"[ ]?|\n[ \t]{0,40}"
-"""White space between the parts of JSON: none, a space, or a new line with an indent."""
+_SPACE = r"[ ]?|\n(?:[ ]{0,24}|\t{0,8})"
+"""White space between the parts of JSON: none, a space, or a new line with an indent. More would have no end."""
 
 
 class LarkWriter:
