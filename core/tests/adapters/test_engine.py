@@ -154,7 +154,7 @@ def test_eight_rows_with_four_sets_in_one_batch_say_what_each_says_alone(house):
 def test_rows_with_different_adapters_guess_together_and_say_the_same(house):
     answers = []
     for speculate in ("off", "lookup"):
-        asked = [Asked(f"r{number}", tokens(number), SETS[number % 4], length=60) for number in range(5)]
+        asked = [Asked(f"r{number}", tokens(number), SETS[number % 4], length=150) for number in range(5)]
         house(batch=5, speculate=speculate).run_dry(*(one.message for one in asked))
         answers.append([one.text for one in asked])
     assert answers[0] == answers[1]
