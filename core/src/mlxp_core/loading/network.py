@@ -100,7 +100,12 @@ def load_network(
         )
     weights = read_weights(folder, family, config, folder.tensors)
     if not packed:
-        unpack(model, weights, folder.config)
+        plain = unpack(model, weights, folder.config)
+        if (
+            target_dtype(dtype) is None
+        ):  # plain numbers are stored nowhere: in 16 bits they take half
+            for path in plain:
+                weights.arrays[f"{path}.weight"] = weights.arrays[f"{path}.weight"].astype(mx.bfloat16)
     total = set_weights(folder, model, weights, dtype=dtype, float32=family.float32, progress=progress)
     embedded = model.embed(mx.zeros((1, 1), dtype=mx.int32))  # never computed: only shape and type are asked
     policy, in_force = policy_for(model, kv, embedded.dtype)
