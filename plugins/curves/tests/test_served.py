@@ -151,11 +151,12 @@ def test_a_full_queue_refuses_it_like_a_chat(path):
     with serve([protocol], [HOLD], flags={"engine": {"batch": 1, "queue": 1}}) as running:
         body = {"prompt": "hello", "n": 1}
         with ThreadPoolExecutor(2) as pool:
-            waiting = [pool.submit(running.client.post, "/v1/curves/generate", json=body) for _ in range(2)]
-            while len(running.engine.orders) < 2:
-                pass
+            waiting = []
+            for count in (1, 2):
+                waiting.append(pool.submit(running.client.post, "/v1/curves/generate", json=body))
+                while running.call(lambda: len(running.engine.holding)) < count:
+                    pass
             refused = running.client.post(path, json={"prompt": "hello"})
-            running.call(running.engine.release)
             running.call(running.engine.release)
             assert [each.result().status_code for each in waiting] == [200, 200]
     assert refused.status_code == 429
