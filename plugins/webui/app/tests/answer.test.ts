@@ -17,7 +17,7 @@ function told(all: readonly Said[]) {
   all.forEach((said, place) => {
     answer.add(said, place + 1);
   });
-  answer.end("stop", all.length + 1);
+  answer.end(all.length + 1, "stop");
   return answer;
 }
 
@@ -56,7 +56,8 @@ test("a thought knows how long it took, and the answer when it began", () => {
   answer.add({ kind: "thought", text: "hm" }, 12);
   answer.add({ kind: "thought", text: "m" }, 13);
   answer.add({ kind: "text", text: "so" }, 15);
-  answer.end("stop", 16);
+  answer.add({ kind: "end", reason: "stop" }, 16);
+  answer.end(16);
   expect(answer.now()[0]).toEqual({ kind: "thought", text: "hmm", seconds: 3 });
   expect(answer.report("m", "p")).toMatchObject({ firstTokenS: 2, writingS: 3, reason: "stop" });
 });
@@ -65,4 +66,17 @@ test("what is continued grows on", () => {
   const answer = new Answer(0, [{ kind: "text", text: "one " }]);
   answer.add({ kind: "text", text: "two" }, 1);
   expect(answer.now()).toEqual([{ kind: "text", text: "one two" }]);
+});
+
+test("an answer that told no end broke off, and one that was stopped did not", () => {
+  const broken = new Answer(0);
+  broken.end(1);
+  expect(broken.fault).not.toBeNull();
+  const stopped = new Answer(0);
+  stopped.end(1, "stopped");
+  expect(stopped.fault).toBeNull();
+  const refused = new Answer(0);
+  refused.add({ kind: "fault", message: "no" }, 1);
+  refused.end(1);
+  expect(refused.fault).toBe("no");
 });

@@ -64,10 +64,11 @@ export class Answer {
     }
   }
 
-  /** Nothing more will come; `reason` where the stream did not tell one. */
-  end(reason: Reason | null, nowS: number): void {
+  /** Nothing more will come; `reason` wins over what the stream told. One that told none broke off. */
+  end(nowS: number, reason: Reason | null = null): void {
     this.endThought(nowS);
-    this.reason ??= reason;
+    this.reason = reason ?? this.reason;
+    if (this.reason === null) this.fault ??= "The answer broke off.";
   }
 
   now(): readonly Part[] {

@@ -82,10 +82,10 @@ async function write(chat: Chat, turn: Turn, turns: readonly Turn[]): Promise<vo
     const asked = askedOf(options, turns);
     model = asked.model;
     await stream({ wire, body: wire.body(asked), turn: turn.id, left, answer, show });
-    answer.end("stop", seconds());
+    answer.end(seconds());
   } catch (error) {
-    answer.end(left.signal.aborted ? "stopped" : null, seconds());
     if (!left.signal.aborted) answer.fault = (error as Error).message;
+    answer.end(seconds(), left.signal.aborted ? "stopped" : null);
   } finally {
     show();
     chat.running.value = null;

@@ -132,5 +132,5 @@ function ending(event: Json): readonly Said[] {
     thinking: number(object(usage.output_tokens_details).thinking_tokens),
   };
   const reason = REASONS[object(event.delta).stop_reason as keyof typeof REASONS] ?? "stop";
-  return [...extension(event.mlxp), { kind: "tokens", tokens }, { kind: "end", reason }];
+  return [{ kind: "tokens", tokens }, { kind: "end", reason }, ...extension(event.mlxp)];
 }

@@ -100,9 +100,10 @@ function reading({ data }: { data: string }): readonly Said[] {
   if (chunk.error)
     return [{ kind: "fault", message: text(object(chunk.error).message) || "the answer broke off" }];
   const choice = object(list(chunk.choices)[0]);
-  const found: Said[] = [...delta(choice), ...extension(choice.mlxp)];
+  const found: Said[] = [...delta(choice)];
   const reason = REASONS[choice.finish_reason as keyof typeof REASONS];
   if (reason) found.push({ kind: "end", reason });
+  found.push(...extension(choice.mlxp));
   if (chunk.usage) found.push({ kind: "tokens", tokens: tokens(object(chunk.usage)) });
   return found;
 }

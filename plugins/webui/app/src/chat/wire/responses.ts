@@ -112,7 +112,7 @@ function item(value: Json, key: string): readonly Said[] {
 
 function ending(response: Json): readonly Said[] {
   const usage = object(response.usage);
-  const found: Said[] = [...extension(response.mlxp)];
+  const found: Said[] = [];
   if (response.usage) {
     const tokens = {
       prompt: number(usage.input_tokens),
@@ -125,10 +125,11 @@ function ending(response: Json): readonly Said[] {
   if (response.status === "failed") {
     found.push({ kind: "fault", message: text(object(response.error).message) || "the answer broke off" });
   } else if (response.status === "incomplete") {
-    found.push({ kind: "end", reason: "length" });
+    const cut = object(response.incomplete_details).reason === "max_output_tokens";
+    found.push({ kind: "end", reason: cut ? "length" : "stopped" });
   } else {
     const called = list(response.output).some((each) => object(each).type === "function_call");
     found.push({ kind: "end", reason: called ? "calls" : "stop" });
   }
-  return found;
+  return [...found, ...extension(response.mlxp)];
 }

@@ -65,12 +65,13 @@ export function number(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** What the server adds under `mlxp`: the seed in use, and diagnostics. */
+/** What the server adds under `mlxp`: the seed in use, diagnostics, and whether the answer was cancelled. */
 export function* extension(value: unknown): Generator<Said> {
-  const { seed, warnings } = object(value);
+  const { seed, warnings, cancelled } = object(value);
   if (typeof seed === "number") yield { kind: "seed", seed };
   const told = list(warnings).filter((each): each is string => typeof each === "string");
   if (told.length) yield { kind: "warnings", warnings: told };
+  if (cancelled === true) yield { kind: "end", reason: "stopped" };
 }
 
 /** Leave out what is not said. */
