@@ -6,8 +6,8 @@ measurements, as a machine that does something else in between makes some of the
 
 A step with guesses is worth what the tokens it brings would have taken without. What guessing has brought in so far,
 less what it has cost, is the balance. Steps without guesses add a small share of their time to it, which is all that
-guessing may ever lose: a step with guesses is taken if the balance can bear what is expected to come of it. So what
-does not pay is tried again now and then, when enough has been saved up, and else left alone.
+guessing may ever lose: a step with guesses is taken if it promises enough, and the balance can bear what is expected
+to come of it. What promises too little is tried now and then, as far as has been saved up, and else left alone.
 """
 
 from collections import deque
@@ -19,8 +19,11 @@ SHARE = 0.01
 LATEST = 9
 """Measurements that count."""
 
-SAVED = 10.0
+SAVED = 5.0
 """Plain steps that may be saved up, so that a long success does not pay for a long failure."""
+
+ENOUGH = 0.1
+"""Plain steps that a step with guesses must promise to save; less is lost in the noise, and in turning."""
 
 FEW = 3
 """Passes measured before the slope is believed. They are the narrowest ones, as nobody knows what they cost."""
@@ -98,6 +101,10 @@ class Allowance:
             width: batch.plain_s * tokens / rows - batch.expected_s(width) for width, tokens in hopes.items()
         }
         best = max(gains_s, key=lambda width: gains_s[width]) if batch.measured else min(gains_s)
+        if gains_s[best] < ENOUGH * batch.plain_s:
+            if self._balance_s < SAVED * batch.plain_s:
+                return 1
+            self._balance_s -= batch.plain_s  # so that the next trial is some time away
         return best if self._balance_s + gains_s[best] >= 0 else 1
 
     def _earn(self, batch: _Batch, seconds: float) -> None:
