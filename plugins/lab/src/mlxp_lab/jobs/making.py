@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -41,10 +41,11 @@ def making(place: Path, signature: Signature, *, replace: bool) -> Iterator[Path
     Raises:
         JobFailed: something is there that may not be replaced.
     """
+    mend(place, signature.job)
     if place.exists() and not replace:
         raise JobFailed(f"{place} is there already; choose another place, or say that it may be replaced")
     place.parent.mkdir(parents=True, exist_ok=True)
-    fresh = place.with_name(f".{place.name}.{signature.job}.part")
+    fresh = _beside(place, signature.job, "part")
     shutil.rmtree(fresh, ignore_errors=True)  # what an earlier run of this job has left
     fresh.mkdir()
     try:
@@ -56,12 +57,32 @@ def making(place: Path, signature: Signature, *, replace: bool) -> Iterator[Path
         shutil.rmtree(fresh, ignore_errors=True)
 
 
+def mend(place: Path, job: str) -> None:
+    """Finish what a job was killed in the middle of: putting something new in the place of something old.
+
+    Args:
+        place: where it should be.
+        job: the job's id.
+    """
+    fresh, old = _beside(place, job, "part"), _beside(place, job, "old")
+    if not place.exists():
+        whole = fresh if signed(fresh) is not None else old
+        with suppress(OSError):  # somebody else was quicker, or there was nothing to mend
+            whole.rename(place)
+    if place.exists():
+        shutil.rmtree(old, ignore_errors=True)
+
+
 def signed(place: Path) -> Signature | None:
     """Return who made what is in ``place``; ``None`` where nothing says so."""
     try:
         return msgspec.json.decode((place / SIGNATURE).read_bytes(), type=Signature)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def _beside(place: Path, job: str, suffix: str) -> Path:
+    return place.with_name(f".{place.name}.{job}.{suffix}")
 
 
 def _move(fresh: Path, place: Path, *, replace: bool) -> None:
@@ -73,7 +94,7 @@ def _move(fresh: Path, place: Path, *, replace: bool) -> None:
         raise JobFailed(f"{place} has come into being meanwhile; choose another place")
     old = fresh.with_suffix(".old")
     shutil.rmtree(old, ignore_errors=True)
-    place.rename(old)
+    place.rename(old)  # whoever is killed here leaves nothing in the place; see ``mend``
     fresh.rename(place)
     shutil.rmtree(old, ignore_errors=True)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from mlxp_lab.jobs.journal import Journal, tail
-from mlxp_lab.jobs.making import signed
+from mlxp_lab.jobs.making import mend, signed
 from mlxp_lab.jobs.process import found, is_gone, me
 from mlxp_lab.jobs.record import Job
 from mlxp_lab.jobs.store import Ending, Store
@@ -118,6 +118,8 @@ def _command(folder: Path, job: Job) -> Sequence[str]:
 
 def _epitaph(job: Job, status: int | None, folder: Path) -> Ending:
     """Say how a job has ended whose process could not say it."""
+    if job.output:
+        mend(Path(job.output), job.id)
     made = signed(Path(job.output)) if job.output else None
     if made is not None and (made.job, made.attempt) == (job.id, job.attempt):
         return Ending(state="done", result={"note": "its process ended before it could say more"})

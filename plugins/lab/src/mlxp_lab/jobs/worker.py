@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sqlite3
 import sys
 import traceback
 from collections.abc import Callable
@@ -105,7 +106,13 @@ def _as_json(result: JobResult) -> dict[str, Any]:
 def _beat(job: Job, store: Store, running: Running, ended: Event, grace_s: float) -> None:
     """Be the heart, until the job ends."""
     while not ended.wait(BEAT_S):
-        now = store.beat(job)
+        try:
+            now = store.beat(job)
+        except (
+            sqlite3.OperationalError
+        ) as error:  # the disk is full, or somebody writes for long: it may pass
+            _log.warning("%s gave no sign of life: %s", job.id, error)
+            continue
         if now is None and not ended.is_set():
             sys.stderr.write(f"{job.id}: this attempt was given up from elsewhere\n")
             os._exit(OVER)
