@@ -90,6 +90,7 @@ def test_every_format_computes_what_merged_weights_compute(family, kit, network,
     fitted = mounts.mount("a", open_adapter(folder), family)
     assert (fitted.modules, fitted.unused) == (14, ())
     assert fitted.size_bytes == sum(half.nbytes for ab in made.values() for half in ab)
+    assert fitted.size_bytes == 4 * open_adapter(folder).numbers, "so it is known before anything is read"
     assert_close(logits(network, [TEXT], mounts, [("a",)]), expected, TOLERANCE)
 
 

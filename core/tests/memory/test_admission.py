@@ -99,6 +99,26 @@ def test_packed_keys_are_unpacked_for_a_prompt_and_in_steps_only_where_many_quer
     assert counted(0, direct=0).step(3, 512) - plain.step(3, 512) == 3 * slot * 512
 
 
+def test_adapters_are_held_and_several_are_held_joined_too():
+    counted = Footprint(weights=100, eyes=10, value_bytes=2)
+    assert counted.adapted(()).held == 110
+    assert counted.adapted((30,)).held == 110 + 60
+    assert counted.adapted((30,)).adapted((30, 5)).held == 110 + 2 * 70
+
+
+def test_adapters_take_the_room_of_rows():
+    account = Account(Footprint(weights=1000, slots=(Slots(1, None),), value_bytes=4), 10**6)
+    admission = Admission({"m": account}, 5000, chunk=8)
+    laden = admission.beside({"m"}, {"m"}, {"m": (500,)})
+    assert laden.held == admission.held + 2000
+    assert laden.spare("m", [100]) == admission.spare("m", [100]) - 2000
+    assert laden.longest("m") < admission.longest("m")
+    assert laden.beside({"m"}, {"m"}).held == laden.held, "as they were"
+    assert laden.beside({"m"}, {"m"}, {}).held == admission.held
+    full = admission.beside({"m"}, {"m"}, {"m": (10**6,)})
+    assert full.longest("m") == 0
+
+
 def test_layers_with_state_grow_with_rows_and_not_with_tokens():
     need = Need(layers=(LayerNeed(state=1000), LayerNeed(heads=1, key_dim=2, value_dim=2)), fixed=7)
     counted = footprint(need, M1, weights=0, value_bytes=2, vocabulary=0)

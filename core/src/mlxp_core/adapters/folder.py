@@ -6,6 +6,7 @@ A module with the weight ``W``, ``[outputs, inputs]``, gets a term of low rank `
 ``lora_B.weight``. Shapes tell which way they lie, and spelling where shapes do not.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -76,6 +77,11 @@ class AdapterFolder(Struct, frozen=True, kw_only=True):
     rank: int
     scale: float
     base_model: str | None
+
+    @property
+    def numbers(self) -> int:
+        """Return how many numbers its matrices have."""
+        return sum(math.prod(half.shape) for term in self.terms for half in (term.a, term.b))
 
 
 class Fitted(Struct, frozen=True):

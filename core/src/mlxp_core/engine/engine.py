@@ -247,9 +247,12 @@ def _device_runner(
     halted: Halted,
 ) -> Runner:
     # Imported by the thread that owns the arrays: whoever only talks to the engine needs no device.
+    from mlxp_core.engine.guard import Guarded  # noqa: PLC0415
     from mlxp_core.engine.past import open_past  # noqa: PLC0415
     from mlxp_core.engine.runner import BatchRunner  # noqa: PLC0415
     from mlxp_core.engine.shelf import Shelf  # noqa: PLC0415
+    from mlxp_core.memory.device import synchronize  # noqa: PLC0415
 
     shelf = Shelf(plans, halted=halted)
-    return BatchRunner(shelf, stages, past=open_past(shelf, plans, settings))
+    runner = BatchRunner(shelf, stages, past=open_past(shelf, plans, settings))
+    return Guarded(runner, synchronize=synchronize, distrust=runner.distrust)

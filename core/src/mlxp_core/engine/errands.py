@@ -6,6 +6,7 @@ from mlxp_core.engine.house import House
 from mlxp_core.engine.mounting import Mounting
 from mlxp_core.engine.orders import Mount, Shelve, Unmount
 from mlxp_core.engine.residents import Residents
+from mlxp_core.engine.room import Present, Room
 from mlxp_core.engine.stats import Counts
 from mlxp_core.engine.steps import Adapt, Load, Outcome, Step, Unload
 from mlxp_core.errors import MlxpError
@@ -19,14 +20,16 @@ Told = Callable[[str], object]
 class Errands:
     """Models first, then adapters: one is mounted on a model that is there."""
 
-    def __init__(self, residents: Residents, *, loaded: Told = lambda _: None) -> None:
+    def __init__(self, residents: Residents, room: Room, *, loaded: Told = lambda _: None) -> None:
         """Begin.
 
         Args:
             residents: the models.
+            room: says whether there is memory for adapters.
             loaded: told of each model that was loaded after the start, on the event-loop thread.
         """
         self._residents = residents
+        self._room = room
         self._mounting = Mounting()
         self._loaded = loaded
         self._news: list[str] = []
@@ -41,12 +44,15 @@ class Errands:
     def idle(self, house: House) -> bool:
         """Say whether there is nothing to do, nor to tell, until a message comes."""
         nothing = self.next(house) is None  # first, as deciding may answer somebody
-        return nothing and not self._residents.telling
+        return nothing and not (self._residents.telling or self._mounting.telling)
 
     @property
-    def present(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the models that are loaded, and those that are pinned."""
-        return frozenset(self._residents.loaded), frozenset(self._residents.pinned)
+    def present(self) -> Present:
+        """Return what is in the memory beside rows."""
+        adapters: dict[str, tuple[int, ...]] = {}
+        for model, numbers in self._mounting.numbers.values():
+            adapters[model] = (*adapters.get(model, ()), numbers)
+        return Present(frozenset(self._residents.loaded), frozenset(self._residents.pinned), adapters)
 
     def take(self, message: Mount | Unmount | Shelve) -> None:
         """Note what came by mail."""
@@ -67,16 +73,25 @@ class Errands:
     def _next_adapter(self, house: House) -> Errand | None:
         errand = self._mounting.next(lambda: set(house.adapters))
         match errand:
-            case Adapt(Mount(model=model)) if model not in self._residents.loaded:
-                return self._residents.make_way(model, house)
+            case Adapt(Mount() as mount):
+                fault = self._room.refuses(mount)
+                if fault is not None:
+                    self._mounting.turn_away(mount, fault)
+                    return self._next_adapter(house)
+                if mount.model not in self._residents.loaded:
+                    return self._residents.make_way(mount.model, house)
+                left = self._room.left_with(mount, house.holders)
+                if left is not None and left < 0 and house.holders:
+                    return None  # rows drain
+                return Adapt(mount, None if left is None else max(0, left))
             case _:
                 return errand
 
     def holding(self, house: House) -> bool:
         """Say whether nobody new may have a row now, so that rows drain."""
         match self._mounting.next(lambda: set(house.adapters)):
-            case Adapt(Mount(model=model)) if model not in self._residents.loaded:
-                return True
+            case Adapt(Mount()):
+                return True  # where it could be mounted at once, it has been
             case _:
                 return self._residents.holding
 

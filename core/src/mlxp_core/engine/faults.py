@@ -13,6 +13,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class DeviceFault(EngineFault):
+    """Something could not be computed. It may belong to anybody who has a row; see ``guard``."""
+
+
 def contained(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | MlxpError:
     """Call, and return the fault where it would have raised one.
 

@@ -17,10 +17,15 @@ Reply = Callable[[], object]
 
 
 class Mounting:
-    """What is to be mounted and unmounted."""
+    """What is to be mounted and unmounted.
+
+    Attributes:
+        numbers: key of each mount that is there -> its model, and how many numbers its matrices have.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing to do."""
+        self.numbers: dict[str, tuple[str, int]] = {}
         self._coming: deque[Mount] = deque()
         self._going: list[Unmount] = []
         self._replies: list[Reply] = []
@@ -29,6 +34,11 @@ class Mounting:
     def vital(self) -> bool:
         """Say whether an adapter is still to come without which the server does not begin."""
         return any(mount.vital for mount in self._coming)
+
+    @property
+    def telling(self) -> bool:
+        """Say whether somebody waits for a reply that is known."""
+        return bool(self._replies)
 
     def take(self, message: Mount | Unmount) -> None:
         """Note what came by mail."""
@@ -61,8 +71,10 @@ class Mounting:
             case Adapt(Mount() as mount), MlxpError() as fault if not mount.vital:
                 self._answer(mount, fault)
             case Adapt(Mount() as mount), Outcome(fitted=Fitted() as fitted):
+                self.numbers[mount.key] = (mount.model, mount.folder.numbers)
                 self._answer(mount, fitted)
             case Adapt(Unmount() as unmount), Outcome():
+                self.numbers.pop(unmount.key, None)
                 self._going.remove(unmount)
             case Adapt(), MlxpError() as fault:
                 raise fault
@@ -70,6 +82,16 @@ class Mounting:
     def _answer(self, mount: Mount, outcome: Fitted | MlxpError) -> None:
         self._coming.remove(mount)
         self._replies.append(lambda: mount.reply(outcome))
+
+    def turn_away(self, mount: Mount, fault: MlxpError) -> None:
+        """Tell who waits for a mount that it will not be.
+
+        Raises:
+            MlxpError: the server was to be started with it.
+        """
+        if mount.vital:
+            raise fault
+        self._answer(mount, fault)
 
     def refuse(self, model: str, fault: MlxpError) -> None:
         """Tell those who wait for a model that could not be loaded."""

@@ -146,9 +146,15 @@ class Past:
             if sequence.ended and not sequence.spoilt:
                 contained(self._keep, sequence, cache, row)
 
-    def forget(self, *, adapter: str) -> None:
-        """Drop everything that was read with an adapter; ``adapter`` is the key of its mount."""
+    def forget(self, *, adapter: str, room: int | None = None) -> None:
+        """Drop everything that was read with an adapter, by the key of its mount, and then hold ``room`` at most."""
+        self.give_room(room)
         self._store.forget(lambda namespace: adapter in namespace.adapters)
+        self._count()
+
+    def forget_all(self) -> None:
+        """Drop everything in memory; what is on disk had been computed before it was written."""
+        self._store.forget(lambda _: True)
         self._count()
 
     def give_room(self, room: int | None) -> None:

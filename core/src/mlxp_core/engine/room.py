@@ -1,14 +1,15 @@
 """Whether there is memory for a row, as the scheduler asks it: about sequences, not about bytes."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from collections.abc import Sequence as SequenceOf
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mlxp_core.engine.faults import contained
+from mlxp_core.engine.orders import Mount
 from mlxp_core.engine.sequence import Sequence
-from mlxp_core.errors import MlxpError
-from mlxp_core.memory import Admission
+from mlxp_core.errors import MlxpError, OverBudget
+from mlxp_core.memory import Admission, told
 
 
 class Claim(Struct, frozen=True):
@@ -18,21 +19,29 @@ class Claim(Struct, frozen=True):
     prefix: int
 
 
+class Present(Struct, frozen=True):
+    """What is in the memory beside rows: models, those that stay, and numbers of each adapter, by model."""
+
+    loaded: Collection[str] = frozenset()
+    staying: Collection[str] = frozenset()
+    adapters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
 class Room:
     """Remembers what it was asked about the rows of the moment, as the whole line asks again at every step."""
 
     def __init__(self, admission: Admission | None) -> None:
         """Ask ``admission``; without one, there is always room."""
         self._admission = admission
-        self._present: tuple[Collection[str], Collection[str]] = ((), ())
+        self._present = Present()
         self._holders: tuple[int, ...] = ()
         self._known: dict[Claim, bool] = {}
 
-    def note(self, loaded: Collection[str], staying: Collection[str]) -> None:
-        """Note which models are loaded now, and which of them never make room for others."""
-        if self._admission is not None and (loaded, staying) != self._present:
-            self._present = (loaded, staying)
-            self._admission = self._admission.beside(loaded, staying)
+    def note(self, present: Present) -> None:
+        """Note what is in the memory now, rows aside."""
+        if self._admission is not None and present != self._present:
+            self._present = present
+            self._admission = self._admission.beside(present.loaded, present.staying, present.adapters)
             self._holders, self._known = (), {}
 
     def together(self, models: Collection[str]) -> bool:
@@ -43,8 +52,30 @@ class Room:
         """Return the bytes that the models leave once one more of them is loaded; ``None`` = nobody counts."""
         if self._admission is None:
             return None
-        loaded, staying = self._present
-        return max(0, self._admission.beside({*loaded, model}, staying).spare(model, ()))
+        loaded = {*self._present.loaded, model}
+        return max(0, self._admission.beside(loaded, self._present.staying).spare(model, ()))
+
+    def left_with(self, mount: Mount, holders: Collection[Sequence] = ()) -> int | None:
+        """Return the bytes that are left beside rows once an adapter is mounted; ``None`` = nobody counts."""
+        if self._admission is None:
+            return None
+        return Room(self._with(mount))._spare(holders)  # noqa: SLF001  # another one of ours
+
+    def refuses(self, mount: Mount) -> MlxpError | None:
+        """Return why an adapter cannot be mounted even when nobody has a row; ``None`` = it can."""
+        if self._admission is None or self._with(mount).longest(mount.model):
+            return None
+        return OverBudget(
+            f"adapter {mount.key.partition('@')[0]!r} does not fit beside {mount.model}: its matrices have "
+            f"{mount.folder.numbers} numbers, and would leave no room for a single answer within the memory budget "
+            f"of {told(self._admission.total)}; unmount others first"
+        )
+
+    def _with(self, mount: Mount) -> Admission:
+        assert self._admission is not None  # noqa: S101  # asked before
+        now, model = self._present, mount.model
+        adapters = {**now.adapters, model: (*now.adapters.get(model, ()), mount.folder.numbers)}
+        return self._admission.beside({*now.loaded, model}, now.staying, adapters)
 
     def cramped(self, one: Sequence) -> bool:
         """Say whether a sequence lacks the room, though nobody has a row, that other models' weights take."""

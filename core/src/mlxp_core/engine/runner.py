@@ -106,6 +106,11 @@ class BatchRunner:
         self._sweep()
         return self._carry_out(step)
 
+    def distrust(self) -> None:
+        """Forget what was computed for more than one row: some of it may be wrong."""
+        self._past.forget_all()
+        self._features.clear()
+
     def close(self) -> None:
         """Free everything, the shelf included."""
         self._prompts.clear()
@@ -162,11 +167,9 @@ class BatchRunner:
                 self._features.forget(model)
                 mx.clear_cache()
                 return None, None
-            case Adapt(message):
-                self._past.forget(adapter=message.key)  # of one that is new, there is nothing
+            case Adapt(message, room):
+                self._past.forget(adapter=message.key, room=room)  # of one that is new, there is nothing
                 return None, self._shelf.adapt(message)
-
-    # ── Prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _prefill(self, step: Prefill) -> None:
         sequence, network = step.sequence, self._shelf[step.sequence.order.model]
@@ -213,8 +216,6 @@ class BatchRunner:
         row = Batch.start(network, sequence, cache, self._stages)
         self._unread.append(row.draw(logits, masks))
         self._ready[sequence.key] = row
-
-    # ── Batch ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _decode(self, step: Decode) -> tuple[float, list[Failure]]:
         """Bring the batch to the rows of the step and dispatch it.
@@ -274,8 +275,6 @@ class BatchRunner:
             self._clear_due = False
         self._read_s = self._clock() if self._batch is not None else None
         return draws
-
-    # ── Freeing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _sweep(self) -> None:
         """Free what ended sequences hold. Rows of the batch leave with the next ``Decode``, or when none is left."""

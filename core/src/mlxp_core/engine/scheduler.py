@@ -15,7 +15,7 @@ from functools import partial
 from itertools import count
 
 from mlxp_core.engine.errands import Errands
-from mlxp_core.engine.faults import contained
+from mlxp_core.engine.faults import DeviceFault, contained
 from mlxp_core.engine.house import House
 from mlxp_core.engine.line import WaitingLine
 from mlxp_core.engine.mailbox import Deliveries
@@ -61,8 +61,8 @@ class Scheduler:
         self._line = WaitingLine(patience=settings.batch)
         self._room = Room(admission)
         residents = Residents(models, shelf, fits=self._room.together, clock=clock)
-        self._errands = Errands(residents, loaded=shelf.loaded)
-        self._room.note(*self._errands.present)
+        self._errands = Errands(residents, self._room, loaded=shelf.loaded)
+        self._room.note(self._errands.present)
         self._keys = count()
         self._deadline_s: float | None = None
         self._books = books or Books()
@@ -165,8 +165,9 @@ class Scheduler:
         Raises:
             MlxpError: a model, or an adapter that belongs to the start, could not be loaded; the engine cannot go on.
         """
-        self._errands.settle(step, outcome)
-        self._room.note(*self._errands.present)
+        if not isinstance(outcome, DeviceFault):  # then models and adapters are as they were
+            self._errands.settle(step, outcome)
+        self._room.note(self._errands.present)
         self._books.totals.steps += 1
         self._out.ended = False
         match outcome:
@@ -189,6 +190,9 @@ class Scheduler:
 
     def _fail_step(self, step: Step, fault: MlxpError) -> None:
         """Fail those the step was about; in a decode step or a reading that is the whole batch."""
+        if isinstance(fault, DeviceFault):
+            self._out.fail(self._rows.holders, fault, spoilt=True)
+            return
         match step:
             case Load(model):  # one of the start has raised by now
                 told = EngineFault(f"{model} could not be loaded: {fault.message}")

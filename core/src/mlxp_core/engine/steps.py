@@ -46,9 +46,10 @@ class Recall(Struct, frozen=True):
 
 
 class Adapt(Struct, frozen=True):
-    """Mount an adapter, or let go of one that no row takes."""
+    """Mount an adapter, or let go of one that no row takes; ``room`` as in ``Load``."""
 
     message: Mount | Unmount
+    room: int | None = None
 
 
 class Prefill(Struct, frozen=True):

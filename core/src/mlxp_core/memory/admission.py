@@ -19,6 +19,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mlxp_core.errors import ModelTooLarge, OverBudget
 from mlxp_core.memory.footprint import Footprint
@@ -110,6 +111,7 @@ class Admission:
         chunk: int,
         staying: Collection[str] | None = None,
         loaded: Collection[str] | None = None,
+        check: bool = True,
     ) -> None:
         """Take the models in.
 
@@ -119,6 +121,7 @@ class Admission:
             chunk: most tokens of a prompt read at once.
             staying: models that never leave the memory, so that no other can have their room; ``None`` = all.
             loaded: models that are in the memory now; ``None`` = all.
+            check: whether each model must have room for an answer.
 
         Raises:
             ModelTooLarge: the weights of one, and of those that stay, leave no room for a single answer; says what is
@@ -129,12 +132,29 @@ class Admission:
         self._chunk = chunk
         self._staying = frozenset(accounts if staying is None else staying)
         self._loaded = frozenset(accounts if loaded is None else loaded)
-        for model, account in accounts.items():
+        for model, account in accounts.items() if check else ():
             self._check_model(model, account)
 
-    def beside(self, loaded: Collection[str], staying: Collection[str]) -> Admission:
-        """Return the same memory at another moment."""
-        return Admission(self._accounts, self.total, chunk=self._chunk, staying=staying, loaded=loaded)
+    def beside(
+        self,
+        loaded: Collection[str],
+        staying: Collection[str],
+        adapters: Mapping[str, Sequence[int]] | None = None,
+    ) -> Admission:
+        """Return the same memory at another moment.
+
+        Args:
+            loaded: models that are in the memory then.
+            staying: those that do not make room.
+            adapters: model -> numbers of each adapter that is mounted on it; ``None`` = as now.
+        """
+        accounts = self._accounts
+        if adapters is not None:
+            accounts = {
+                model: replace(account, footprint=account.footprint.adapted(adapters.get(model, ())))
+                for model, account in accounts.items()
+            }
+        return Admission(accounts, self.total, chunk=self._chunk, staying=staying, loaded=loaded, check=False)
 
     def together(self, models: Collection[str]) -> bool:
         """Say whether models may be loaded at the same time: each has room for an answer of usual length."""

@@ -58,6 +58,15 @@ def measured() -> tuple[int, int]:
     return mx.get_active_memory(), mx.get_peak_memory()
 
 
+def synchronize() -> None:
+    """Wait until everything has been computed.
+
+    Raises:
+        RuntimeError: something could not be; said once, and not necessarily here.
+    """
+    mx.synchronize()
+
+
 def forget_peak() -> None:
     """Let the peak begin anew."""
     mx.reset_peak_memory()

@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mlxp_core.types import RING_SLACK, KVStorage, LayerNeed, Machine, Need, kv_bytes, slots_for
 
@@ -67,6 +68,8 @@ class Footprint(Struct, frozen=True, kw_only=True):
     Attributes:
         weights: its parameters as they are in memory.
         eyes: parameters of its vision tower and features that are kept; 0 = it does not see.
+        adapters: matrices of those that are mounted; see ``adapted``.
+        value_bytes: of one number as the network computes.
         read_share: part of the weights that one token visits.
         slots: caches by how they grow.
         largest: bytes of a slot in the largest cache.
@@ -81,6 +84,8 @@ class Footprint(Struct, frozen=True, kw_only=True):
 
     weights: int
     eyes: int = 0
+    adapters: int = 0
+    value_bytes: int = FLOAT32_BYTES
     read_share: float = 1.0
     slots: tuple[Slots, ...] = ()
     largest: int = 0
@@ -95,7 +100,15 @@ class Footprint(Struct, frozen=True, kw_only=True):
     @property
     def held(self) -> int:
         """Return what is taken before anybody asks anything."""
-        return self.weights + self.eyes
+        return self.weights + self.eyes + self.adapters
+
+    def adapted(self, numbers: Sequence[int]) -> Footprint:
+        """Return the same with adapters mounted, and no others, each of so many numbers.
+
+        Where there are several, all of them are counted twice: those that take part in a pass together are kept joined.
+        """
+        size = sum(numbers) * self.value_bytes
+        return replace(self, adapters=size if len(numbers) < 2 else 2 * size)  # noqa: PLR2004  # one is joined to none
 
     def row(self, tokens: int) -> int:
         """Return what one row holds when its batch has slots for ``tokens``."""
@@ -163,6 +176,7 @@ def footprint(
     return Footprint(
         weights=weights,
         eyes=eyes,
+        value_bytes=value_bytes,
         read_share=1 - need.idle / need.weights if need.weights else 1.0,
         slots=tuple(Slots(nbytes, most) for most, nbytes in per_slot.items()),
         largest=largest,
