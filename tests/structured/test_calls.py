@@ -22,7 +22,7 @@ from mlxp_core.types import (
     ToolSpec,
 )
 
-WALKS = int(os.environ.get("STRUCTURED_WALKS", "3"))
+WALKS = int(os.environ.get("STRUCTURED_WALKS", "2"))
 FAMILIES = {"gemma4": "gemma4-e2b", "qwen35": "qwen35", "minicpm5": "minicpm5"}
 SCHEMAS = json.loads((Path(__file__).parent / "tools.json").read_text("utf-8"))
 TOOLS = {name: ToolSpec(name, parameters=schema) for name, schema in SCHEMAS.items()}

@@ -6,6 +6,7 @@ from msgspec import Raw
 
 from mlxp_core.contracts import ToolFormat
 from mlxp_core.errors import BadRequest
+from mlxp_core.reading import check_schema
 from mlxp_core.types import (
     Chain,
     Either,
@@ -72,6 +73,8 @@ def _calls(request: GenerateRequest, tools: ToolFormat | None, field: str) -> Gr
         }
         raise BadRequest(told[field], param=field)
     try:
+        for tool in request.tools:
+            check_schema(tool.parameters, f"the schema of the tool {tool.name!r}")
         return tools.grammar(request.tools, request.tool_choice)
     except BadRequest as error:
         raise BadRequest(error.message, param="tools") from error

@@ -37,6 +37,7 @@ from mlxp_core.reading.tagged import (
     equals_tag,
 )
 from mlxp_core.reading.values import ArgumentWriter, object_json, quoted, value_json
+from mlxp_core.reading.wellformed import check_schema
 
 __all__ = [
     "ATTRIBUTE_TAGS",
@@ -63,6 +64,7 @@ __all__ = [
     "call_as_json",
     "call_grammar",
     "callable_now",
+    "check_schema",
     "equals_tag",
     "is_text",
     "might_begin",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlxp_core.errors import BadRequest
+from mlxp_core.reading import check_schema
 from mlxp_structured.formats import FORMATS
 from mlxp_structured.patterns import avoiding
 
@@ -38,6 +39,7 @@ def ready(schema: Mapping[str, Any], without: Sequence[str] = ()) -> dict[str, A
     Raises:
         BadRequest: it says what cannot be held; the message names it.
     """
+    check_schema(schema)
     told: dict[str, Any] = _ready(schema, without)
     if without:
         told["$defs"] = {**told.get("$defs", {}), _ANY: _anything(without)}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mlxp_core.errors import BadRequest
+from mlxp_core.reading import check_schema
 from mlxp_structured.formats import FORMATS
 from mlxp_structured.patterns import avoiding, literal, searched, slashed
 from mlxp_structured.references import followed
@@ -22,6 +23,7 @@ def terminal(schema: Mapping[str, Any], without: Sequence[str] = (), *, solid: b
     Raises:
         BadRequest: the schema accepts no string, or says what cannot be held; the message names it.
     """
+    check_schema(schema)
     schema, spelled = _spelled(schema, without, solid=solid)
     try:
         told = _accepted(schema, schema)
