@@ -3,14 +3,19 @@
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import openai
 import pytest
 
+from mlxp_core.loading.sketch import write_sketch
+from mlxp_core.testing.live import serve_folders
+
 SCHEMAS = json.loads((Path(__file__).parent / "schemas.json").read_text("utf-8"))
 ROUNDS = int(os.environ.get("STRUCTURED_ROUNDS", "1"))
 PLACES = 16
+BARE = {"openai-chat", "minicpm5"}
 HOT = 1.5
 HI = [{"role": "user", "content": "hi"}]
 POINT = {
@@ -273,3 +278,24 @@ def test_what_can_never_be_met_fails_and_does_not_hang(ask):
     schema = {"allOf": [{"type": "string", "pattern": "^a+$"}, {"pattern": "^b+$"}]}
     with pytest.raises(openai.APIStatusError):
         ask(response_format=formatted(schema))
+
+
+def test_without_the_plugin_its_fields_are_refused_by_name(tmp_path):
+    points = {point.name: point.load() for point in entry_points(group="mlxp") if point.name in BARE}
+    folder = write_sketch(tmp_path / "sketch")
+    with (
+        serve_folders(folder, plugins=[*points.items()], path=()) as served,
+        openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        for param, fields in {
+            "response_format": {"response_format": formatted(POINT)},
+            "guided_regex": {"extra_body": {"guided_regex": "a"}},
+            "tool_choice": {"tools": functions("point"), "tool_choice": "required"},
+            "tools": {"tools": functions("point", strict=True)},
+        }.items():
+            with pytest.raises(openai.BadRequestError, match="enable one that does") as caught:
+                client.chat.completions.create(model="", messages=HI, **fields)
+            assert caught.value.param == param
+        budget = {"thinking_budget": 2, "chat_template_kwargs": {"enable_thinking": True}}
+        answer = client.chat.completions.create(model="", messages=HI, max_tokens=12, extra_body=budget)
+        assert answer.usage.completion_tokens_details.reasoning_tokens <= 4
