@@ -8,8 +8,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent
+
+# A test is no benchmark: on a busy machine an example may take its time.
+settings.register_profile("mlxp", deadline=None)
+settings.load_profile("mlxp")
 
 os.environ["MLXP_LAB_FOLDER"] = str(Path(tempfile.gettempdir()) / f"mlxp-lab-of-tests-{os.getpid()}")
 """No server that a test starts looks after the jobs of whoever runs the tests."""
