@@ -45,6 +45,7 @@ from mlxp_core.engine.hold import Mask
 from mlxp_core.engine.past import Past
 from mlxp_core.engine.pooling import UnreadVector
 from mlxp_core.engine.prompts import Prompts
+from mlxp_core.engine.pulse import Pulse
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.speculation.verify import Unjudged, advance
@@ -90,7 +91,7 @@ class BatchRunner:
         self._past = past or Past(shelf)
         self._features = Features(shelf)
         self._stages = stages
-        self._clock = clock
+        self._pulse = Pulse(clock)
         self._prompts = Prompts(shelf, self._features, self._past)
         self._ready: dict[int, Batch] = {}  # by sequence key
         self._batch: Batch | None = None
@@ -98,7 +99,6 @@ class BatchRunner:
         self._cache_bytes = 0
         self._steps = 0  # decode steps
         self._clear_due = False
-        self._read_s: float | None = None  # when the host got the last tokens, while the batch goes on
 
     def run(self, step: Step) -> Outcome:
         """Carry out a step; see the module's first page."""
@@ -127,7 +127,7 @@ class BatchRunner:
     def _carry_out(self, step: Step) -> Outcome:
         draws: list[Draw] = []
         failures: list[Failure] = []
-        host_s, kv, recalled, fitted = 0.0, None, Recalled(), None
+        kv, recalled, fitted = None, Recalled(), None
         match step:
             case Load() | Unload() | Adapt():
                 kv, fitted = self._shelve(step)
@@ -143,7 +143,7 @@ class BatchRunner:
                 failures = self._fork(step)
             case Decode():
                 ahead, self._unread = self._unread, []
-                host_s, failures = self._decode(step)
+                failures = self._decode(step)
                 draws = self._read(ahead)
                 if step.wait:
                     draws += self._read_all()
@@ -151,7 +151,7 @@ class BatchRunner:
                 draws = self._read_all()
             case Rest():
                 self._past.rest()
-        rows = (tuple(draws), tuple(failures), self._cache_bytes, host_s)
+        rows = (tuple(draws), tuple(failures), self._cache_bytes, self._pulse.take())
         return Outcome(*rows, kv, recalled, self._past.stats, fitted, *measured())
 
     def _shelve(self, step: Load | Unload | Adapt) -> tuple[KVInForce | None, Fitted | None]:
@@ -178,7 +178,7 @@ class BatchRunner:
             mx.async_eval(newest)
             if half.newest is not None:
                 mx.eval(half.newest)
-                self._read_s = None  # that was waiting for the device, not the host at work
+                self._pulse.pause()  # that was waiting for the device, not the host at work
             half.newest = newest
         elif half.pooled is None:
             logits = network.model.logits(newest[:, 0])
@@ -217,15 +217,12 @@ class BatchRunner:
         self._unread.append(row.draw(logits, masks))
         self._ready[sequence.key] = row
 
-    def _decode(self, step: Decode) -> tuple[float, list[Failure]]:
-        """Bring the batch to the rows of the step and dispatch it.
-
-        Returns:
-            The seconds the host needed, and the rows whose draw failed.
-        """
+    def _decode(self, step: Decode) -> list[Failure]:
+        """Bring the batch to the rows of the step and dispatch it; return the rows whose draw failed."""
+        self._pulse.begin()
         changed = self._conform(step.rows)
         if self._batch is None:
-            return 0.0, []
+            return []
         drawn, failures = advance(self._batch, step, self._shelf.adapters)
         self._unread += drawn
         if not self._batch.rows:
@@ -234,7 +231,8 @@ class BatchRunner:
         self._clear_due = self._clear_due or self._steps % CLEAR_EVERY == 0
         if changed or failures or self._steps % MEASURE_EVERY == 0:
             self._measure()
-        return 0.0 if self._read_s is None else self._clock() - self._read_s, failures
+        self._pulse.dispatched()
+        return failures
 
     def _conform(self, rows: tuple[Sequence, ...]) -> bool:
         """Let rows leave and join until the batch has just these rows; say whether any did."""
@@ -268,12 +266,13 @@ class BatchRunner:
         return self._read(ahead)
 
     def _read(self, ahead: Iterable[Unread | UnreadVector | Unjudged]) -> list[Draw]:
+        self._pulse.reading()
         draws = [draw for unread in ahead for draw in unread.read()]
+        self._pulse.read(going_on=self._batch is not None)
         self._past.tend()
         if self._clear_due:
             mx.clear_cache()
             self._clear_due = False
-        self._read_s = self._clock() if self._batch is not None else None
         return draws
 
     def _sweep(self) -> None:
@@ -283,7 +282,8 @@ class BatchRunner:
         self._prompts.sweep()
         self._ready = {key: row for key, row in self._ready.items() if not row.rows[0].ended}
         if self._batch is not None and all(sequence.ended for sequence in self._batch.rows):
-            self._batch, self._read_s = None, None
+            self._batch = None
+            self._pulse.pause()
         if self._held < held:
             self._measure()
 

@@ -54,6 +54,8 @@ class Totals:
         self.read_tokens = 0
         self.drawn_tokens = 0
         self.host_s = 0.0
+        self.build_s = 0.0
+        self.device_s = 0.0
         self.cache_bytes = 0
         self.active_bytes = 0
         self.peak_bytes = 0
@@ -75,7 +77,9 @@ class Totals:
 
     def take(self, step: Step, outcome: Outcome) -> None:
         """Note what the runner told of a step."""
-        self.host_s += outcome.host_s
+        self.host_s += outcome.times.host_s
+        self.build_s += outcome.times.build_s
+        self.device_s += outcome.times.device_s
         self.cache_bytes = outcome.cache_bytes
         self.active_bytes, self.peak_bytes = outcome.active_bytes, outcome.peak_bytes
         self.prompt_cache = outcome.prompt_cache

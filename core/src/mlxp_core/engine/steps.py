@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from mlxp_core.adapters import Fitted
 from mlxp_core.engine.hold import Mask
 from mlxp_core.engine.orders import Mount, Unmount
+from mlxp_core.engine.pulse import Times
 from mlxp_core.engine.sequence import Recalled, Sequence
 from mlxp_core.errors import MlxpError
 from mlxp_core.types import KVInForce, PromptCacheStats, RawScore
@@ -134,7 +135,7 @@ class Outcome(Struct, frozen=True):
         draws: tokens read in this step, in general those of the step before it.
         failures: rows that failed alone in this step, unless their ``draws`` end them.
         cache_bytes: bytes of all caches held now.
-        host_s: seconds the host took between the last reading and this step's dispatch.
+        times: of a ``Decode`` or a ``Read``, where its time went.
         kv: of a ``Load``, how the model's keys and values are kept.
         recalled: of a ``Recall``, what is known of the prompt.
         prompt_cache: how the prompt cache stands; ``None`` = there is none.
@@ -146,7 +147,7 @@ class Outcome(Struct, frozen=True):
     draws: tuple[Draw, ...] = ()
     failures: tuple[Failure, ...] = ()
     cache_bytes: int = 0
-    host_s: float = 0.0
+    times: Times = Times()
     kv: KVInForce | None = None
     recalled: Recalled = Recalled()
     prompt_cache: PromptCacheStats | None = None

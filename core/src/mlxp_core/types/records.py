@@ -93,7 +93,8 @@ class EngineStats(Struct, frozen=True, kw_only=True):
         prompt_tokens, completion_tokens: totals since the start.
         guessed_tokens, accepted_tokens: tokens guessed ahead since the start, and those of them that were right.
         finished, failed, cancelled: choices since the start.
-        host_s: seconds between device steps that the host needed, in all.
+        host_s: seconds between device steps that the host needed, in all; ``build_s`` of them for building passes.
+        device_s: seconds that the host waited for the device, in all; where they are few, the device waits for it.
         queued_s, prefill_s, decode_s: seconds that the choices that finished spent so, in all.
         pace_s: seconds a choice holds its row, smoothed over those that finished; 0 until one has.
         ttft_s: seconds from the submission of a choice to its first token, smoothed likewise.
@@ -125,6 +126,8 @@ class EngineStats(Struct, frozen=True, kw_only=True):
     failed: int = 0
     cancelled: int = 0
     host_s: float = 0.0
+    build_s: float = 0.0
+    device_s: float = 0.0
     queued_s: float = 0.0
     prefill_s: float = 0.0
     decode_s: float = 0.0

@@ -113,6 +113,9 @@ def _engine(stats: EngineStats) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "mlxp_engine_host_seconds", "Time between steps that the host needed", stats.host_s
     )
+    yield CounterMetricFamily(
+        "mlxp_engine_device_seconds", "Time that the host waited for the device", stats.device_s
+    )
 
 
 def _prompt_cache(stats: PromptCacheStats | None) -> Iterator[Metric]:

@@ -70,7 +70,8 @@ class Totals(Struct, frozen=True):
     Attributes:
         guessed_tokens, accepted_tokens: tokens guessed ahead, and those of them that were right.
         read_tokens, drawn_tokens: tokens of prompts read, and tokens drawn, as they come: also of choices that go on.
-        host_s: seconds between device steps that the host needed.
+        host_s: seconds between device steps that the host needed; ``build_s`` of them for building passes.
+        device_s: seconds that the host waited for the device. Where they are few, the device waits for the host.
     """
 
     finished: int
@@ -84,6 +85,8 @@ class Totals(Struct, frozen=True):
     drawn_tokens: int
     steps: int
     host_s: float
+    build_s: float
+    device_s: float
 
 
 class Admission(Struct, frozen=True, kw_only=True):
@@ -213,4 +216,6 @@ def _totals(now: EngineStats) -> Totals:
         now.drawn_tokens,
         now.steps,
         now.host_s,
+        now.build_s,
+        now.device_s,
     )
