@@ -130,6 +130,7 @@ def test_every_plugin_is_listed(bare, tmp_path):
         "qwen35",
         "openai-completions",
         "openai-embeddings",
+        "curves",
         "requests",
         "tokens",
         "webui",

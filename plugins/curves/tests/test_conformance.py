@@ -46,10 +46,6 @@ class TestGenerate(ProtocolSuite):
         )
 
 
-class TestOldGenerate(TestGenerate):
-    path = "/generate"
-
-
 class TestSignal(ExchangeSuite):
     path = "/v1/curves/signal"
     asks = ForecastRequest
@@ -83,7 +79,3 @@ class TestSignal(ExchangeSuite):
                 {"token": each.token, "text": each.text, "logprob": each.logprob} for each in answer.likeliest
             ],
         }
-
-
-class TestOldSignal(TestSignal):
-    path = "/signal"
