@@ -1,5 +1,6 @@
 """What commands of plugins are given: all settings, and models on disk."""
 
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
+from mlxp_core.blas import load_fast_blas
+from mlxp_core.cli.folders import cache_folder
 from mlxp_core.contracts import (
     ModelFamily,
     SettingInForce,
@@ -59,6 +62,10 @@ class Bench(Workbench):
     def section(self, kind: type[S]) -> S:
         """Return a section of the settings."""
         return self._setup.settings.section(kind)
+
+    def prepare_device(self) -> None:
+        """Have MLX compute as fast as it can in this process; to be called before it is first imported."""
+        load_fast_blas(os.environ, cache_folder(os.environ, Path.home()))
 
     @property
     def path(self) -> Path | None:

@@ -119,6 +119,10 @@ class Models(Protocol):
 class Workbench(Settings, Models, Protocol):
     """What a command of a plugin gets by ``click.pass_obj``: all settings, and models on disk."""
 
+    def prepare_device(self) -> None:
+        """Have MLX compute as fast as it can in this process; to be called before it is first imported."""
+        ...
+
 
 class PluginReport(Struct, frozen=True, kw_only=True):
     """One plugin as ``mlxp plugins`` shows it.

@@ -142,6 +142,7 @@ def _worker(kinds: AskKinds) -> click.Command:
         logging.basicConfig(
             format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr, level=logging.INFO
         )
+        bench.prepare_device()
         store = Store(folder)
         site = Site(folder=folder, settings=bench, models=bench)
         grace_s = bench.section(LabSettings).grace_s
