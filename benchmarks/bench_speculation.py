@@ -7,7 +7,7 @@ traffic is what each column wants:
 
     copy     the answer repeats the prompt
     edit     the same, but every eighth token on average is another one
-    one of 8 one row edits, the others write what nobody can guess (with 8 rows)
+    one row  one row edits, the others write what nobody can guess
     prose    what nobody can guess, and hardly ever seems to repeat itself
     noise    a dozen tokens in random order: three of them have always stood there before, and never mean anything
 
@@ -46,7 +46,7 @@ VOCABULARY = 4096
 PROMPT = 512
 LETTERS = 12
 GREEDY = Sampling(temperature=0.0, seed=1)
-SCRIPTS = ("copy", "edit", "one of 8", "prose", "noise")
+SCRIPTS = ("copy", "edit", "one row", "prose", "noise")
 
 
 class Mouth(nn.Module):
@@ -88,7 +88,7 @@ def _script(name: str, row: int, length: int, dice: random.Random) -> list[int]:
     own = [row * size + place for place in range(1, size)]
     if name == "noise":
         return dice.choices(own[:LETTERS], k=length)
-    if name == "prose" or (name == "one of 8" and row):
+    if name == "prose" or (name == "one row" and row):
         return dice.choices(own, k=length)
     text = dice.choices(own, k=PROMPT)
     answer = (text * (length // PROMPT + 1))[: length - PROMPT]
@@ -197,7 +197,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for rows in args.rows:
         for name in SCRIPTS:
-            if name == "one of 8" and rows == 1:
+            if name == "one row" and rows == 1:
                 continue
             plain, ratios, right, share = [], [], 0.0, 0.0
             for seed in range(args.rounds):
