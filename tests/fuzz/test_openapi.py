@@ -51,11 +51,11 @@ MEANT = {
     **{key: {"prompt": "hello", "messages": None} for key in ("/tokenize", "/v1/tokenize")},
     **{key: {"tokens": [1, 2, 3]} for key in ("/detokenize", "/v1/detokenize")},
     **dict.fromkeys(("/render", "/v1/render"), TALK),
-    **dict.fromkeys(("/signal", "/v1/curves/signal"), {"prompt": "hello"}),
-    **dict.fromkeys(
-        ("/generate", "/v1/curves/generate"),
-        {"prompt": "hello", "n": 1, "max_tokens": 3, "curve": None, "hlg": None},
-    ),
+    **{key: {"prompt": "hello"} for key in ("/signal", "/v1/curves/signal")},
+    **{
+        key: {"prompt": "hello", "n": 1, "max_tokens": 3, "curve": None, "hlg": None}
+        for key in ("/generate", "/v1/curves/generate")
+    },
 }
 """Path -> fields of its body that are set, so that a request of the third kind has a chance."""
 
