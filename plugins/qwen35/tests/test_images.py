@@ -86,3 +86,28 @@ def test_a_recorded_image_takes_the_places_that_transformers_gives_it(shared):
     axes, shift = lay_out(0, 92, 92, [ImageSpan(4, 80, (1, 8, 10))])
     assert [axis[-9:] for axis in axes] == expected["mrope_positions_tail"]
     assert [[shift]] == expected["rope_delta"]
+
+
+def test_rows_behind_images_go_back_beside_others(model, prompt):
+    """What guesses read in vain is taken back, in a row that has seen images and in its neighbour."""
+    tokens, _ = prompt
+
+    def batch():
+        cache = begin(model)
+        read(model, cache, prompt, 0, LENGTH)
+        other = begin(model)
+        forward(model, other, tokens[:, :9])
+        cache.join(other)
+        return cache
+
+    cache, expected = batch(), batch()
+    guesses = mx.array([[3, 50, 60, 70], [4, 80, 90, 11]])
+    forward(model, cache, guesses, images=(SPANS, ()), revocable=True)
+    assert cache.trim(0, 3)
+    assert cache.trim(1, 2)
+    forward(model, expected, guesses[:, :2], counts=[1, 2], images=(SPANS, ()))
+    more = mx.array([[5, 6], [7, 8]])
+    found, known = (
+        model.logits(forward(model, each, more, images=(SPANS, ()))) for each in (cache, expected)
+    )
+    assert mx.allclose(found, known, atol=1e-3)

@@ -128,7 +128,22 @@ def test_the_shift_goes_with_its_row():
     assert offsets(cache, [4, 9, 5]) == [4, 6, 5]
     cache.keep([2, 1])
     assert offsets(cache, [5, 9]) == [5, 6]
-    assert not cache.can_trim(0, 8, 9)
+    assert not cache.can_trim(1, 8, 9)
+    assert cache.can_trim(0, 0, 5)
+
+
+def test_a_row_goes_back_as_far_as_its_last_image():
+    cache = ShiftCache()
+    cache.join(after_image())
+    offsets(cache, [4, 9])
+    assert cache.can_trim(0, 0, 5)
+    assert cache.can_trim(1, 9, 10)
+    assert not cache.can_trim(1, 8, 10)
+    thawed = ShiftCache().thaw(cache.freeze(1, 10))
+    assert not thawed.can_trim(0, 9, 10)
+    offsets(thawed, [10])
+    assert thawed.can_trim(0, 10, 11)
+    assert not thawed.can_trim(0, 9, 11)
 
 
 def test_a_snapshot_keeps_the_shift():

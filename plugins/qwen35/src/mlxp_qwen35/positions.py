@@ -37,15 +37,22 @@ class ShiftCache:
 
     def __init__(self, shift: mx.array | None = None) -> None:
         """Make one row, shifted by ``shift``, ``[1]`` int32; ``None`` = it has seen no image."""
-        self._rows = 1
         self._shift = shift  # [rows]; None = no row has seen an image
+        # For each row, where its shift holds from; None = that is known with the next pass.
+        self._since: list[int | None] = [0 if shift is None else None]
 
     def place(self, inputs: Inputs) -> Places:
         """Return where the tokens of a pass stand, and remember what its images shift."""
         at = inputs.at
         offset = at.offset if self._shift is None else at.offset + self._shift
+        self._since = [
+            start if since is None else since for since, start in zip(self._since, at.starts, strict=True)
+        ]
         if not any(inputs.images):
             return Places(offset)
+        for row, spans in enumerate(inputs.images):
+            if spans:
+                self._since[row] = at.starts[row] + at.counts[row]
         laid = [
             lay_out(start, count, at.width, spans)
             for start, count, spans in zip(at.starts, at.counts, inputs.images, strict=True)
@@ -59,20 +66,21 @@ class ShiftCache:
         """Append the rows of ``other``."""
         if self._shift is not None or other._shift is not None:
             self._shift = mx.concatenate([self._known(), other._known()])
-        self._rows += other._rows
+        self._since += other._since
 
     def keep(self, rows: Sequence[int]) -> None:
         """Keep only these rows, in this order."""
         if self._shift is not None:
             self._shift = self._shift[mx.array(list(rows), dtype=mx.int32)]
-        self._rows = len(rows)
+        self._since = [self._since[row] for row in rows]
 
     def can_trim(self, row: int, to: int, reached: int) -> bool:  # noqa: ARG002  # the contract's signature
-        """Say no once there were images: a row that went back behind one would keep its shift."""
-        return self._shift is None
+        """Say yes as far as the row's last image: a row that went back into it, or behind it, would keep its shift."""
+        since = self._since[row]
+        return since is not None and to >= since
 
     def trim(self, row: int, to: int) -> None:
-        """Do nothing: there is no shift."""
+        """Do nothing: the shift is as it was."""
 
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:  # noqa: ARG002  # the contract's signature
         """Return a copy of a row's shift."""
@@ -91,7 +99,7 @@ class ShiftCache:
         return 0 if self._shift is None else self._shift.nbytes
 
     def _known(self) -> mx.array:
-        return mx.zeros((self._rows,), dtype=mx.int32) if self._shift is None else self._shift
+        return mx.zeros((len(self._since),), dtype=mx.int32) if self._shift is None else self._shift
 
 
 def lay_out(start: int, count: int, width: int, spans: Sequence[ImageSpan]) -> tuple[list[list[int]], int]:
