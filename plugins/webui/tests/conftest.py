@@ -10,6 +10,9 @@ from mlxp_core.testing.live import serve_folders
 FIRST, RICH, THOUGHT, CALL, RESULT, LONG, HOSTILE = range(7)
 """Numbers of scripts; a later one wins where several are picked in one conversation."""
 
+ENDLESS = 50_000
+"""Tokens that nobody waits for."""
+
 GREETING = "Hello there, this is the first answer."
 THINKING = "Let me think about this for a while."
 RESULT_TEXT = "The result is fourteen."
@@ -91,7 +94,11 @@ def live_pages():
 
     @contextmanager
     def begin(*folders, **more):
-        flags = {"engine": {"dtype": "float32", "memory_budget": "8GB"}, **more.pop("flags", {})}
+        flags = {
+            "engine": {"dtype": "float32", "memory_budget": "8GB"},
+            "generation": {"max_tokens": ENDLESS},
+            **more.pop("flags", {}),
+        }
         with serve_folders(*folders, flags=flags, **more) as served:
             yield served
 

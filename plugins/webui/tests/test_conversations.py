@@ -76,3 +76,17 @@ def test_a_file_that_holds_none_is_refused_in_words(chat):
         {"name": "no.json", "mimeType": "application/json", "buffer": b'{"format": "else"}'}
     )
     page.page.get_by_text("no.json: this file holds no conversations").wait_for()
+
+
+def test_two_tabs_show_the_same(chat):
+    page = chat()
+    other = page.page.context.new_page()
+    other.goto(page.page.url)
+    other.locator(".welcome").wait_for()
+    page.ask("Hello!")
+    other.locator(".heads a", has_text="Hello!").click()
+    other.get_by_text(GREETING, exact=True).wait_for()
+    page.ask("And again!", 2)
+    other.locator(".turn.answer").nth(1).wait_for()
+    open_menu(page, "Hello!").get_by_role("button", name="Delete").click()
+    other.locator(".heads li").wait_for(state="detached")

@@ -44,6 +44,7 @@ export class Chat {
     list(database.headOf(conversation));
     try {
       await database.save(conversation);
+      if (!this.running.peek()) otherTabs.postMessage(conversation.id);
     } catch (error) {
       complain(error);
     }
@@ -53,6 +54,10 @@ export class Chat {
     return this.timer !== null;
   }
 }
+
+/** Tells other tabs of the app which conversation was kept or deleted. */
+const otherTabs = new BroadcastChannel("mlxp.conversations");
+otherTabs.onmessage = (message: MessageEvent<unknown>) => void refresh(String(message.data));
 
 const chats = new Map<string, Chat>();
 const gone = new Set<string>();
@@ -95,6 +100,7 @@ export async function remove(id: string): Promise<void> {
   chats.delete(id);
   heads.value = heads.value.filter((head) => head.id !== id);
   await database.remove(id).catch(complain);
+  otherTabs.postMessage(id);
 }
 
 /** Keep conversations that come from elsewhere; one of an id that is here already replaces it. */
@@ -104,6 +110,7 @@ export async function adopt(conversations: readonly Conversation[]): Promise<voi
     const open = chats.get(conversation.id);
     if (open) open.state.value = conversation;
     await database.save(conversation);
+    otherTabs.postMessage(conversation.id);
   }
   await readLibrary();
 }
@@ -111,6 +118,15 @@ export async function adopt(conversations: readonly Conversation[]): Promise<voi
 /** Say whether an answer is being written in a conversation, without opening it. */
 export function isRunning(id: string): boolean {
   return chats.get(id)?.running.value != null;
+}
+
+/** Show what another tab kept, unless there is something newer here. */
+async function refresh(id: string): Promise<void> {
+  await readLibrary();
+  const chat = chats.get(id);
+  if (!chat || chat.running.peek() || chat.isUnsaved()) return;
+  const kept = await database.load(id).catch(() => undefined);
+  if (kept) chat.state.value = kept;
 }
 
 function list(head: database.Head): void {

@@ -39,7 +39,7 @@ const FIELDS: readonly Described[] = [
     own: "repetition_penalty",
     otherwise: "off",
   },
-  { name: "maxTokens", label: "Most tokens", min: 1, step: 1, otherwise: "no limit" },
+  { name: "maxTokens", label: "Most tokens", min: 1, step: 1, otherwise: "the server's" },
   { name: "seed", label: "Seed", min: 0, step: 1, otherwise: "drawn" },
 ];
 
