@@ -176,3 +176,15 @@ def test_no_text_is_mistaken_for_markup(call, family, text):
 def test_what_cannot_be_met_is_refused_by_name(call, schema, named):
     with pytest.raises(BadRequest, match=named):
         call((ToolSpec("go", parameters=schema),), ANY, 0)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_is_nearly_markup_can_be_said(call, nested):
+    text = {"type": "string", "pattern": r"^<p>\[\[ a &lt; b \]\]</p><param></func$"}
+    value = {"type": "object", "properties": {"t": text}, "required": ["t"], "additionalProperties": False}
+    schema = {"type": "object", "properties": {"s": value if nested else text}, "required": ["s"]}
+    end, events = call((ToolSpec("go", parameters=schema),), ToolChoice("required", parallel=False), 1)
+    assert end.reason == "calls"
+    ((_, told),) = arguments(events)
+    said = json.loads(told)["s"]
+    assert (said["t"] if nested else said) == "<p>[[ a &lt; b ]]</p><param></func"

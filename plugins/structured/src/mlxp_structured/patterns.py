@@ -18,14 +18,15 @@ def searched(pattern: str) -> str:
 def avoiding(texts: Iterable[str]) -> list[str]:
     """Return expressions that together match texts with none of these in them.
 
-    They are stricter than that: of a text with several characters, the first two must not occur together.
+    One whose first character comes again in it is avoided more strictly, unless it is like ``]]>``: its first two must
+    not stand together.
     """
-    seconds: dict[str, set[str]] = {}
+    tails: dict[str, set[str]] = {}
     for text in texts:
-        seconds.setdefault(text[0], set()).add(text[1:2])
-    alone = "".join(_escaped(first) for first, behind in seconds.items() if "" in behind)
-    pairs = [_apart(first, behind) for first, behind in seconds.items() if "" not in behind]
-    return [*([f"[^{alone}]*"] if alone else []), *pairs]
+        tails.setdefault(text[0], set()).add(text[1:])
+    alone = "".join(_escaped(first) for first, behind in tails.items() if "" in behind)
+    others = [_apart(first, behind) for first, behind in tails.items() if "" not in behind]
+    return [*([f"[^{alone}]*"] if alone else []), *others]
 
 
 def literal(text: str) -> str:
@@ -67,13 +68,38 @@ def _anchored(option: str) -> str:
     return f"(?:{'' if begins else _ANYTHING}(?:{body}){'' if ends else _ANYTHING})"
 
 
-def _apart(first: str, seconds: set[str]) -> str:
-    """Return an expression for texts where ``first`` is followed by none of ``seconds``."""
+def _apart(first: str, tails: set[str]) -> str:
+    """Return an expression for texts where ``first`` is followed by none of ``tails``."""
     one = _escaped(first)
-    behind = "".join(_escaped(second) for second in sorted(seconds))
-    if first in seconds:
-        return f"(?:[^{one}]|{one}[^{behind}])*{one}?"
-    return f"(?:[^{one}]|{one}+[^{one}{behind}])*{one}*"
+    if all(tail[0] == first and first not in tail[1:] and len(tail) == 2 for tail in tails):  # noqa: PLR2004
+        last = "".join(_escaped(tail[1]) for tail in sorted(tails))
+        return f"(?:[^{one}]|{one}[^{one}]|{one}{{2,}}[^{one}{last}])*{one}*"
+    if any(first in tail for tail in tails):
+        behind = "".join(_escaped(second) for second in sorted({tail[0] for tail in tails}))
+        if first in {tail[0] for tail in tails}:
+            return f"(?:[^{one}]|{one}[^{behind}])*{one}?"
+        return f"(?:[^{one}]|{one}+[^{one}{behind}])*{one}*"
+    begun, failed = _begun(tails), _failed(one, tails)
+    return f"(?:[^{one}]|(?:{one}{begun})*{one}{failed})*(?:{one}{begun})*"
+
+
+def _begun(tails: set[str]) -> str:
+    """Return an expression for any beginning of a tail that is not all of it."""
+    inner = [_escaped(letter) + _begun(rest) for letter, rest in _by_letter(tails) if "" not in rest]
+    return f"(?:{'|'.join(inner)})?" if inner else ""
+
+
+def _failed(first: str, tails: set[str]) -> str:
+    """Return an expression for any beginning of a tail, and a character that it does not go on with."""
+    letters = _by_letter(tails)
+    others = f"[^{first}{''.join(_escaped(letter) for letter, _ in letters)}]"
+    inner = [_escaped(letter) + _failed(first, rest) for letter, rest in letters if "" not in rest]
+    return f"(?:{'|'.join([others, *inner])})"
+
+
+def _by_letter(tails: set[str]) -> list[tuple[str, set[str]]]:
+    letters = sorted({tail[0] for tail in tails})
+    return [(letter, {tail[1:] for tail in tails if tail[0] == letter}) for letter in letters]
 
 
 def _escaped(character: str) -> str:
