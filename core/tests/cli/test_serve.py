@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import httpx
 import pytest
@@ -24,6 +25,8 @@ from mlxp_core.cli.serve import serve
 from mlxp_core.types import ServerSettings
 
 PATIENCE_S = 60
+SKETCHED = ("--disable", "demo") if find_spec("mlxp_demo") else ()
+"""With these, the model that is served where none is named is the sketch."""
 
 
 def refused(*arguments):
@@ -177,7 +180,7 @@ def body(**fields):
 
 
 def test_a_server_from_start_to_stop():
-    with served("--max-tokens", "6") as running:
+    with served(*SKETCHED, "--max-tokens", "6") as running:
         found, seen = running.wait_for(r"serves mlxp-sketch at (\S+)")
         assert "no model was named" in seen[0]
         running.wait_for("ready after")
@@ -206,7 +209,7 @@ def is_open(url):
 
 def test_a_second_signal_stops_at_once(tmp_path):
     """Neither is lost, also where MLX has compiled nothing before: it ignores Ctrl-C while it looks for a compiler."""
-    with served("--max-tokens", "4000", TMPDIR=str(tmp_path)) as running:
+    with served(*SKETCHED, "--max-tokens", "4000", TMPDIR=str(tmp_path)) as running:
         found, _ = running.wait_for(r"serves \S+ at (\S+)")
         with (
             httpx.Client(base_url=found[1], timeout=PATIENCE_S) as client,

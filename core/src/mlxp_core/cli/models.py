@@ -18,9 +18,6 @@ from mlxp_core.types import GenerationSettings, ModelsSettings
 SKETCH = "mlxp-sketch"
 """The folder, and so the name, of the random model that is served when there is no other."""
 
-DEMO = "demo"
-"""The reference under which a plugin may bring a small model that really answers."""
-
 
 def chosen(refs: Sequence[str], setup: Setup) -> dict[str, Path]:
     """Return the folders to serve by their references, the default model's first.
@@ -57,17 +54,13 @@ def find(ref: str, registry: Registry) -> Path:
 def best(setup: Setup) -> Path:
     """Return the folder to serve where none was named, and say which it is and why.
 
-    The first of these: what a plugin chooses, as the best one downloaded; the demonstration model of a plugin; a tiny
-    random one.
+    The first of these: what a plugin chooses, as the best one downloaded, or a small one that it brings; a tiny random
+    one.
     """
     choice = setup.registry.default_model(Bench(setup).appraise)
     if choice is not None:
         _say(_called(choice.path), choice.why)
         return choice.path
-    demo = setup.registry.resolve(DEMO)
-    if demo is not None:
-        _say(_called(demo), "a small model for demonstrations")
-        return demo
     _say(SKETCH, "a tiny one with random weights, whose answers mean nothing")
     return sketch(os.environ, Path.home())
 

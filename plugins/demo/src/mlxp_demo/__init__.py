@@ -1,0 +1,1 @@
+"""A very small model that really answers, and the reference ``demo`` for it."""
