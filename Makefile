@@ -64,4 +64,4 @@ screenshots: env browser ## a picture of every page of the web app, in .cache/sc
 comma := ,
 
 clean:
-	rm -rf .venv .bootstrap .cache dist
+	rm -rf .venv .bootstrap .cache dist $(APP)/app/node_modules $(APP)/src/mlxp_webui/static
