@@ -10,8 +10,8 @@ import pytest
 from mlxp_core.errors import BadRequest
 
 BY_HAND = json.loads((Path(__file__).parent / "schemas.json").read_text("utf-8"))
-WALKS = int(os.environ.get("STRUCTURED_WALKS", "4"))
-MADE = int(os.environ.get("STRUCTURED_SCHEMAS", "60"))
+WALKS = int(os.environ.get("STRUCTURED_WALKS", "3"))
+MADE = int(os.environ.get("STRUCTURED_SCHEMAS", "40"))
 LEAST_FINISHED = 0.5
 
 
