@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlxp_core.desk import Ticket
@@ -98,6 +98,7 @@ def test_a_choice_that_failed_says_why():
     assert (choice.said, choice.reason, choice.error) == ((SaidText("a"),), "failed", "it broke")
 
 
+@example(b'{"a": "\xff"}')
 @given(st.one_of(st.binary(max_size=40), st.just(b'{"a": [1, 2.50, "x"]}')))
 def test_any_body_can_be_kept(body):
     request = GenerateRequest(id="r", model="m", prompt="x", adapters=("a",))

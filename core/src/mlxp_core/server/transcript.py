@@ -112,7 +112,7 @@ def _begun(event: Piece) -> Said:
 def _json(body: bytes) -> Raw:
     """Return a body as it is, if it is JSON; else its text, as a JSON string."""
     try:
-        msgspec.json.decode(body, type=Raw)
+        msgspec.json.decode(body)  # all of it: what is passed over unread may be no text
         return Raw(body)
     except msgspec.DecodeError:
         return Raw(msgspec.json.encode(body.decode("utf-8", "replace")))
