@@ -16,7 +16,7 @@ from mlxp_core.workshop import OpenModel, open_model
 from mlxp_core.workshop.parts import network_part
 from mlxp_lab.jobs import JobContext, JobFailed, JobResult
 from mlxp_lab.quantize import texts
-from mlxp_lab.quantize.choice import Choice
+from mlxp_lab.quantize.choice import Choice, Mode
 from mlxp_lab.quantize.folder import write_json
 from mlxp_lab.quantize.keys import FILE as KV_FILE
 from mlxp_lab.quantize.keys import kv_config
@@ -55,7 +55,14 @@ class Work:
         self._asked = parameters
         self._context = context
         self._model = self._open(Path(parameters.model))
-        self._modules: list[Module] = modules_of(network_part(self._model).module)
+        part = network_part(self._model)
+        self._modules: list[Module] = modules_of(part.module)
+        self._stored: Plan = {
+            module.path: None
+            if (stored := part.packings.get(module.path)) is None
+            else Choice(stored.bits, stored.group_size, cast("Mode", stored.mode))
+            for module in self._modules
+        }
         self._held_out: Yardstick | None = None
         if not self._modules:
             raise JobFailed(f"{self._model.name} has no module that can be packed")
@@ -176,7 +183,8 @@ class Work:
 
         yardstick = Yardstick(source.model, source.policy, rows, tick)
         whole = self._model.folder.weight_bytes
-        lines = [_line("as it was", yardstick.own_quality(), 16.0, whole)]
+        before = bits_per_weight(self._modules, self._stored)
+        lines = [_line("as it was", yardstick.own_quality(), before, whole)]
         if mix is not None:
             module, others = cast("nn.Module", source.model), size - plan_bytes(self._modules, plan)
             rehearsal = Rehearsal(self._model, module)
