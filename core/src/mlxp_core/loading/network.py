@@ -101,9 +101,7 @@ def load_network(
     weights = read_weights(folder, family, config, folder.tensors)
     if not packed:
         plain = unpack(model, weights, folder.config)
-        if (
-            target_dtype(dtype) is None
-        ):  # plain numbers are stored nowhere: in 16 bits they take half
+        if target_dtype(dtype) is None:  # plain numbers are stored nowhere: in 16 bits they take half
             for path in plain:
                 weights.arrays[f"{path}.weight"] = weights.arrays[f"{path}.weight"].astype(mx.bfloat16)
     total = set_weights(folder, model, weights, dtype=dtype, float32=family.float32, progress=progress)
