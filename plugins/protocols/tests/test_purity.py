@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-PLUGINS = sorted(point.value for point in entry_points(group="mlxp") if "mlxp_protocols" in point.value)
+PLUGINS = sorted(point.module for point in entry_points(group="mlxp") if "mlxp_protocols" in point.value)
 IMPURE = {"asyncio", "litestar", "mlx", "socket", "uvicorn"}
 
 

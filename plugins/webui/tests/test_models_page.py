@@ -75,7 +75,9 @@ def models(visit, served):
 
 def received(page):
     """Return how many bytes the newest download has, when the page asks the next time."""
-    with page.expect_response("**/downloads") as told:
+    with page.expect_response(
+        lambda got: got.url.endswith("/downloads") and got.request.method == "GET"
+    ) as told:
         pass
     return told.value.json()["downloads"][0]["receivedBytes"]
 

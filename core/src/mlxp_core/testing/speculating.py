@@ -36,7 +36,7 @@ LENGTH = 40
 ROWS = 3
 SCHEMES = {"plain": KVScheme(), "8 bits": KVScheme(uniform=KVStorage(8, 32))}
 PULL = 30.0
-"""Added to the scores of a few tokens, so that answers are likely to repeat themselves."""
+"""Added to the scores of a few tokens, so that answers are likely to repeat them; one gets it twice, and is repeated."""
 
 
 class _Numbers:
@@ -107,7 +107,7 @@ def _order(row: int, text: Sequence[int], heard: list[Event]) -> Order:
             temperature=(0.0, 0.0, 0.5)[row],
             seed=row,
             presence_penalty=(0.0, 0.0, 0.1)[row],
-            logit_bias=dict.fromkeys(few, PULL) if row else {},
+            logit_bias=({}, {**dict.fromkeys(few, PULL), few[0]: 2 * PULL}, dict.fromkeys(few, PULL))[row],
         ),
     )
     reader = Reader(request, table=_Numbers(), end_tokens=frozenset(), choice=0)
