@@ -1,5 +1,7 @@
 """``mlxp top``: a running server in numbers, over and over."""
 
+import signal
+import threading
 import time
 from urllib.parse import urlsplit
 
@@ -55,14 +57,14 @@ def top(
         return
     with Live(view(sight, None, urlsplit(where).netloc), console=console, auto_refresh=False) as shown:
         before: Sight | None = sight
-        try:
-            while True:
-                time.sleep(every)
-                now = look(where, secret)
-                shown.update(view(now, before, urlsplit(where).netloc), refresh=True)
-                before = now
-        except KeyboardInterrupt:
-            pass
+        stop = threading.Event()
+        signal.signal(
+            signal.SIGINT, lambda *_: stop.set()
+        )  # an exception would be lost where it cannot be raised
+        while not stop.wait(every):
+            now = look(where, secret)
+            shown.update(view(now, before, urlsplit(where).netloc), refresh=True)
+            before = now
 
 
 def look(url: str, key: str | None) -> Sight | None:
