@@ -33,6 +33,9 @@ PACKAGE, PREFIX = "scipy_openblas32", "scipy_"
 SYMBOLS = ("cblas_sgemm", "cblas_dgemm", "cblas_cgemm")
 """What MLX calls."""
 
+THREADS = "OPENBLAS_NUM_THREADS"
+"""One, unless the environment says more: threads that wait for each other at every product waste a busy machine."""
+
 SYSTEM = ("libopenblas.so.0", "libopenblas.so")
 
 ROW_MAJOR, AS_IS = 101, 111
@@ -54,6 +57,7 @@ def load_fast_blas(environ: Mapping[str, str], cache: Path) -> str | None:
     named = environ.get(VARIABLE, "")
     if sys.platform != "linux" or named == "off" or "mlx.core" in sys.modules:
         return None
+    os.environ.setdefault(THREADS, "1")
     for library in [named] if named else _candidates(cache):
         if _loads(library):
             return library
