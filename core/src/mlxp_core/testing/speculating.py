@@ -36,7 +36,7 @@ LENGTH = 40
 ROWS = 3
 SCHEMES = {"plain": KVScheme(), "8 bits": KVScheme(uniform=KVStorage(8, 32))}
 PULL = 30.0
-"""Added to the scores of a few tokens, so that answers are likely to repeat them; one gets it twice, and is repeated."""
+"""Added to the scores of a few tokens, so that answers repeat them; one gets it twice, and repeats itself."""
 
 
 class _Numbers:
