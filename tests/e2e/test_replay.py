@@ -88,7 +88,7 @@ def test_a_difference_is_shown_and_is_the_exit_status(keeping, run, tmp_path):
     assert removed[1:4] == [
         "-  quite",
         "-  another",
-        f"-{first.usage.prompt} tokens read, 3 drawn, 0 of them thinking",
+        f"-{first.usage.prompt} tokens read, 3 drawn, {first.usage.thinking} of them thinking",
     ]
 
 
