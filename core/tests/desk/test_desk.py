@@ -45,6 +45,21 @@ def play(story):
     asyncio.run(asyncio.wait_for(story(), 10))
 
 
+def test_its_models_are_found_by_name_and_alias_and_no_others():
+    async def story():
+        async with desk_with(LETTERS, models=(SKETCH, other("b"))) as (desk, _):
+            assert (
+                desk.models.find(SKETCH.id)
+                == desk.models.find("b")
+                == desk.models.find("small")
+                == SKETCH.path
+            )
+            with pytest.raises(UnknownModel):
+                desk.models.find("c")
+
+    play(story)
+
+
 def test_choices_become_orders_and_end_as_one_ticket():
     async def story():
         async with desk_with(LETTERS) as (desk, engine):

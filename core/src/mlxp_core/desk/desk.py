@@ -105,7 +105,7 @@ class Desk(Services):
         self._adapters = Adapters(engine, settings, roots=adapter_roots, changed=self._offer)
         self._fetcher = fetcher or Fetcher(settings.section(ServerSettings).image_hosts)
         self._memory = memory
-        self.models = OnDisk(registry, place)
+        self.models = OnDisk(registry, place, self.catalogue)
         self._now, self._draw_seed = now, draw_seed
         self._house, self._door = House(clock), Door()
         self._generation = settings.section(GenerationSettings)
