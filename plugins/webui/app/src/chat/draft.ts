@@ -8,6 +8,8 @@ import { lastOptions } from "./options";
 export interface Draft {
   readonly text?: string;
   readonly model?: string;
+  /** Mounted adapters that it uses. */
+  readonly adapters?: readonly string[];
   /** Further fields of its requests, such as `{ sampler_stages: { ... } }`. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
@@ -15,11 +17,12 @@ export interface Draft {
 /** Conversation -> the text that stands in its composer. */
 export const drafts = signal<Readonly<Record<string, string>>>({});
 
-export async function openDraft({ text = "", model, fields }: Draft): Promise<void> {
+export async function openDraft({ text = "", model, adapters, fields }: Draft): Promise<void> {
   const chat = create({
     ...PLAIN,
     ...lastOptions(),
     ...(model === undefined ? {} : { model }),
+    ...(adapters === undefined ? {} : { adapters }),
     fields: fields ? JSON.stringify(fields, null, 2) : "",
   });
   drafts.value = { ...drafts.peek(), [chat.id]: text };

@@ -8,7 +8,7 @@ import type { Draft } from "../chat/draft";
 import { openDraft } from "../chat/draft";
 import * as parts from "../parts";
 import { notify } from "./notices";
-import { navigate, place } from "./router";
+import { type Going, navigate, place, type Query } from "./router";
 import { sanitized } from "./sanitize";
 import { theme } from "./theme";
 
@@ -22,9 +22,11 @@ export interface App {
   };
   /** What follows the page's id in the address. */
   readonly rest: signals.ReadonlySignal<readonly string[]>;
+  /** What stands behind a `?` in the address: what a page would have again after a reload. */
+  readonly query: signals.ReadonlySignal<Query>;
   readonly theme: signals.ReadonlySignal<"light" | "dark">;
   /** Go to a page: `navigate(["chat"])`. */
-  readonly navigate: (parts: readonly string[], options?: { replace?: boolean }) => void;
+  readonly navigate: (parts: readonly string[], options?: Going) => void;
   /** Say something in passing; errors stay until put away. */
   readonly notify: (text: string, kind?: "info" | "error") => void;
   /** Open the chat page with a new conversation that begins like this. */
@@ -43,6 +45,7 @@ export interface App {
 export const app: App = {
   api: { json, events, send },
   rest: signals.computed(() => place.value.rest),
+  query: signals.computed(() => place.value.query),
   theme,
   navigate,
   notify,

@@ -1,9 +1,12 @@
 import { signal } from "@preact/signals";
 
-/** Where the app is: a page's id, and what follows it in the address (`#/chat/17` -> `chat`, `["17"]`). */
+export type Query = Readonly<Record<string, string>>;
+
+/** Where the app is: `#/chat/17?at=2` -> page `chat`, rest `["17"]`, query `{ at: "2" }`. */
 export interface Place {
   readonly page: string;
   readonly rest: readonly string[];
+  readonly query: Query;
 }
 
 export const FIRST_PAGE = "chat";
@@ -11,12 +14,13 @@ export const FIRST_PAGE = "chat";
 export const place = signal(read(location.hash));
 
 export function read(hash: string): Place {
-  const [page, ...rest] = hash
-    .replace(/^#?\/?/, "")
-    .split("/")
-    .filter(Boolean)
-    .map(decoded);
-  return { page: page ?? FIRST_PAGE, rest };
+  const [parts = "", ...queries] = hash.replace(/^#?\/?/, "").split("?");
+  const [page, ...rest] = parts.split("/").filter(Boolean).map(decoded);
+  return {
+    page: page ?? FIRST_PAGE,
+    rest,
+    query: Object.fromEntries(new URLSearchParams(queries.join("?"))),
+  };
 }
 
 function decoded(part: string): string {
@@ -32,9 +36,16 @@ export function address(...parts: string[]): string {
   return `#/${parts.map(encodeURIComponent).join("/")}`;
 }
 
-/** Go to a place; `replace` leaves no step to come back to. */
-export function navigate(parts: readonly string[], { replace = false } = {}): void {
-  const to = address(...parts);
+export interface Going {
+  /** Leave no step to come back to. */
+  readonly replace?: boolean;
+  readonly query?: Query;
+}
+
+/** Go to a place. */
+export function navigate(parts: readonly string[], { replace = false, query = {} }: Going = {}): void {
+  const asked = new URLSearchParams(query).toString();
+  const to = asked ? `${address(...parts)}?${asked}` : address(...parts);
   if (replace) history.replaceState(null, "", to);
   else if (location.hash !== to) history.pushState(null, "", to);
   place.value = read(to);

@@ -105,7 +105,10 @@ function ModelCardView({ app, card, context, again, usual }: CardProps) {
 }
 
 function Facts({ card, fit }: { readonly card: ModelCard; readonly fit: Fit | undefined }) {
-  const speed = fit?.measured_decode_tps ?? fit?.report.predicted_decode_tps;
+  const speeds = [
+    said(fit?.measured_decode_tps, "measured"),
+    said(fit?.report.predicted_decode_tps, "predicted"),
+  ].filter((each) => each !== null);
   return (
     <dl class="facts">
       <dt>Family</dt>
@@ -114,12 +117,10 @@ function Facts({ card, fit }: { readonly card: ModelCard; readonly fit: Fit | un
       <dd>{format.bytes(card.weight_bytes)}</dd>
       <dt>Context</dt>
       <dd>{card.context_window.toLocaleString("en")} tokens</dd>
-      {speed != null && (
+      {speeds.length > 0 && (
         <>
           <dt>Speed</dt>
-          <dd>
-            {format.count(speed)} tokens/s, {fit?.measured_decode_tps != null ? "measured" : "predicted"}
-          </dd>
+          <dd>{speeds.join("; ")}</dd>
         </>
       )}
       {card.aliases.length > 0 && (
@@ -136,6 +137,10 @@ function Facts({ card, fit }: { readonly card: ModelCard; readonly fit: Fit | un
       )}
     </dl>
   );
+}
+
+function said(speed: number | null | undefined, how: string): string | null {
+  return speed == null ? null : `${format.count(speed)} tokens/s ${how}`;
 }
 
 function abilities(card: ModelCard): string[] {
