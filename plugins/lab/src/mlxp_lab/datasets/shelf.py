@@ -1,0 +1,194 @@
+"""Datasets on disk: a folder each, with the files that fine-tuning reads and a card that says where it comes from."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from mlxp_core.errors import Conflict, NotFound
+from mlxp_lab.datasets.rows import Form, form_of, lines_of, raw_lines
+from mlxp_lab.jobs import BadParameters
+
+Split = Literal["train", "valid", "test"]
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+NOTE = "dataset.json"
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_-])?")
+
+
+class Origin(Struct, frozen=True, kw_only=True):
+    """Where a dataset comes from.
+
+    Attributes:
+        kind: how it came to be.
+        source: the file it was imported from, or the model that wrote it.
+        template: by which it was made.
+        seed: likewise.
+    """
+
+    kind: Literal["import", "generate", "unknown"] = "unknown"
+    source: str = ""
+    template: str = ""
+    seed: int | None = None
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """What lies beside the rows of a dataset that was made here.
+
+    Attributes:
+        origin: where it comes from.
+        made_at: milliseconds since 1970.
+    """
+
+    origin: Origin
+    made_at: int
+
+
+class Card(Struct, frozen=True, kw_only=True):
+    """A dataset at a glance.
+
+    Attributes:
+        form: of its rows; null where none is good.
+        splits: lines of each file, blank ones left out.
+        size_bytes: of the files.
+        made_at: milliseconds since 1970.
+    """
+
+    name: str
+    form: Form | None
+    splits: dict[Split, int]
+    size_bytes: int
+    made_at: int
+    origin: Origin
+
+
+class Shelf:
+    """The datasets of one lab."""
+
+    def __init__(self, folder: Path) -> None:
+        """Know where they are; the folder need not exist."""
+        self.folder = folder
+
+    def place_of(self, name: str) -> Path:
+        """Return where a dataset is, or would be.
+
+        Raises:
+            BadParameters: the name is none.
+        """
+        if not _NAME.fullmatch(name):
+            raise BadParameters(
+                f"{name!r} cannot name a dataset: letters, digits, dots, hyphens and underscores, at most 96",
+                param="name",
+            )
+        return self.folder / name
+
+    def get(self, name: str) -> Path:
+        """Return the folder of a dataset.
+
+        Raises:
+            NotFound: there is no such dataset.
+        """
+        if not _NAME.fullmatch(name) or not has_rows(self.folder / name):
+            raise NotFound(f"there is no dataset {name!r}", param="name")
+        return self.folder / name
+
+    def find(self, ref: str) -> Path:
+        """Return what is meant by a dataset's name, a folder, or a file of JSON lines.
+
+        Raises:
+            BadParameters: it is none of them.
+        """
+        if _NAME.fullmatch(ref) and has_rows(self.folder / ref):
+            return self.folder / ref
+        path = Path(ref).expanduser()
+        if "\0" not in ref and ref and (path.is_file() or has_rows(path)):
+            return path.resolve()
+        raise BadParameters(
+            f"{ref!r} is no dataset, no file, and no folder with a train.jsonl; see: mlxp dataset list",
+            param="data",
+        )
+
+    def free(self, name: str, *, replace: bool) -> Path:
+        """Return the place of a dataset that is to be made.
+
+        Raises:
+            BadParameters: the name is none.
+            Conflict: it is there, and may not be replaced.
+        """
+        place = self.place_of(name)
+        if place.exists() and not replace:
+            raise Conflict(f"there is a dataset {name!r}; choose another name, or replace it", param="name")
+        return place
+
+    def cards(self) -> list[Card]:
+        """Return the cards of all datasets, newest first."""
+        found = [path for path in self._folders() if has_rows(path)]
+        return sorted((card_of(path) for path in found), key=lambda card: (-card.made_at, card.name))
+
+    def remove(self, name: str) -> None:
+        """Remove a dataset.
+
+        Raises:
+            NotFound: there is no such dataset.
+        """
+        shutil.rmtree(self.get(name))
+
+    def _folders(self) -> Iterator[Path]:
+        return (path for path in self.folder.glob("*") if _NAME.fullmatch(path.name))
+
+
+def split_file(place: Path, split: Split) -> Path | None:
+    """Return the file of a split; a dataset that is a file has ``train`` alone."""
+    if place.is_file():
+        return place if split == "train" else None
+    path = place / f"{split}.jsonl"
+    return path if path.is_file() else None
+
+
+def files_of(place: Path) -> dict[Split, Path]:
+    """Return the files of a dataset."""
+    return {split: path for split in SPLITS if (path := split_file(place, split)) is not None}
+
+
+def has_rows(place: Path) -> bool:
+    """Say whether a folder is a dataset."""
+    return (place / "train.jsonl").is_file()
+
+
+def card_of(place: Path) -> Card:
+    """Return the card of a dataset, as its files are now.
+
+    Raises:
+        BadRequest: a file cannot be read.
+    """
+    files = files_of(place)
+    note = _note(place)
+    return Card(
+        name=place.name,
+        form=next((form for path in files.values() if (form := _form(path)) is not None), None),
+        splits={split: sum(1 for _ in raw_lines(path)) for split, path in files.items()},
+        size_bytes=sum(path.stat().st_size for path in files.values()),
+        made_at=_changed_ms(files) if note is None else note.made_at,
+        origin=Origin() if note is None else note.origin,
+    )
+
+
+def _form(path: Path) -> Form | None:
+    return next((form_of(line.row) for line in lines_of(path) if line.row is not None), None)
+
+
+def _note(place: Path) -> Note | None:
+    try:
+        return msgspec.json.decode((place / NOTE).read_bytes(), type=Note)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _changed_ms(files: dict[Split, Path]) -> int:
+    return max((path.stat().st_mtime_ns // 10**6 for path in files.values()), default=0)
