@@ -46,8 +46,8 @@ class Note(Struct, frozen=True, kw_only=True):
         made_at: milliseconds since 1970.
     """
 
-    origin: Origin
-    made_at: int
+    origin: Origin = Origin()
+    made_at: int = 0
 
 
 class Card(Struct, frozen=True, kw_only=True):
@@ -106,9 +106,8 @@ class Shelf:
         """
         if _NAME.fullmatch(ref) and has_rows(self.folder / ref):
             return self.folder / ref
-        path = Path(ref).expanduser()
-        if "\0" not in ref and ref and (path.is_file() or has_rows(path)):
-            return path.resolve()
+        if (path := _there(ref)) is not None:
+            return path
         raise BadParameters(
             f"{ref!r} is no dataset, no file, and no folder with a train.jsonl; see: mlxp dataset list",
             param="data",
@@ -143,6 +142,15 @@ class Shelf:
         return (path for path in self.folder.glob("*") if _NAME.fullmatch(path.name))
 
 
+def _there(ref: str) -> Path | None:
+    """Return the dataset at a path."""
+    try:
+        path = Path(ref).expanduser().resolve()
+        return path if ref and (path.is_file() or has_rows(path)) else None
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a character 0
+        return None
+
+
 def split_file(place: Path, split: Split) -> Path | None:
     """Return the file of a split; a dataset that is a file has ``train`` alone."""
     if place.is_file():
@@ -168,26 +176,27 @@ def card_of(place: Path) -> Card:
         BadRequest: a file cannot be read.
     """
     files = files_of(place)
-    note = _note(place)
+    note = note_of(place)
     return Card(
         name=place.name,
         form=next((form for path in files.values() if (form := _form(path)) is not None), None),
         splits={split: sum(1 for _ in raw_lines(path)) for split, path in files.items()},
         size_bytes=sum(path.stat().st_size for path in files.values()),
-        made_at=_changed_ms(files) if note is None else note.made_at,
-        origin=Origin() if note is None else note.origin,
+        made_at=note.made_at or _changed_ms(files),
+        origin=note.origin,
     )
+
+
+def note_of(place: Path) -> Note:
+    """Return what is noted of a dataset; of one that was made elsewhere nothing is known."""
+    try:
+        return msgspec.json.decode((place / NOTE).read_bytes(), type=Note)
+    except (OSError, msgspec.MsgspecError):
+        return Note()
 
 
 def _form(path: Path) -> Form | None:
     return next((form_of(line.row) for line in lines_of(path) if line.row is not None), None)
-
-
-def _note(place: Path) -> Note | None:
-    try:
-        return msgspec.json.decode((place / NOTE).read_bytes(), type=Note)
-    except (OSError, msgspec.MsgspecError):
-        return None
 
 
 def _changed_ms(files: dict[Split, Path]) -> int:
