@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from mlxp_core.contracts import FamilyConfig, ModelFamily, ThinkingFormat, ToolFormat, VisionTower
-from mlxp_core.errors import ModelFolderError, PluginError
+from mlxp_core.errors import BadRequest, ModelFolderError, PluginError
 from mlxp_core.loading.choose import choose_family
 from mlxp_core.loading.eyes import Eyes, find_eyes
 from mlxp_core.loading.files import read_bytes
 from mlxp_core.loading.folder import ModelFolder, token_texts
 from mlxp_core.loading.pooling import read_pooling
-from mlxp_core.prompting import ChatTemplate, Prompt, Sight, Tokenizer, prepare
+from mlxp_core.prompting import ChatTemplate, Lesson, Prompt, Sight, Tokenizer, lesson, prepare
 from mlxp_core.reading import Reader, Thought, thought_of
-from mlxp_core.types import Capabilities, GenerateRequest, ModelInfo
+from mlxp_core.types import Capabilities, GenerateRequest, Message, ModelInfo, ToolSpec
 
 _log = logging.getLogger(__name__)
 
@@ -140,6 +140,18 @@ class Frontend:
             tokenizer=self.tokenizer,
             thinking=self.thinking,
             sight=self._sight,
+        )
+
+    def lesson(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> Lesson:
+        """Return a finished conversation as tokens, and which of them are answers.
+
+        Raises:
+            BadRequest: the model takes no conversations, or the template refuses this one.
+        """
+        if self.template is None:
+            raise BadRequest("this model has no chat template, so it learns no conversations")
+        return lesson(
+            messages, tools, template=self.template, tokenizer=self.tokenizer, thinking=self.thinking
         )
 
     def thought(self, request: GenerateRequest, prompt: Prompt) -> Thought | None:

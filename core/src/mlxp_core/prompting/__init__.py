@@ -1,6 +1,7 @@
 """From a request to the tokens of its prompt; runs on worker threads and holds no arrays."""
 
 from mlxp_core.prompting.images import MOST_BYTES, MOST_IMAGES, open_image
+from mlxp_core.prompting.lesson import Lesson, lesson
 from mlxp_core.prompting.pieces import byte_letters
 from mlxp_core.prompting.prepare import Prompt, prepare
 from mlxp_core.prompting.sight import Sight
@@ -13,12 +14,14 @@ __all__ = [
     "MOST_IMAGES",
     "AddedToken",
     "ChatTemplate",
+    "Lesson",
     "Prompt",
     "Sight",
     "TemplateTraits",
     "Tokenizer",
     "TokenizerParts",
     "byte_letters",
+    "lesson",
     "open_image",
     "prepare",
     "read_parts",

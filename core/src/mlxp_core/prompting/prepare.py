@@ -70,11 +70,11 @@ def prepare(
         case "":
             raise BadRequest("the prompt is empty; send at least one character", param="prompt")
         case str() as text:
-            return Prompt(_check_ids(tokenizer.encode(text, special=True), tokenizer), text=text)
+            return Prompt(check_ids(tokenizer.encode(text, special=True), tokenizer), text=text)
         case ():
             raise BadRequest("the prompt is empty; send at least one message or token", param="prompt")
         case (int(), *_):
-            return Prompt(_check_ids(cast("tuple[int, ...]", request.prompt), tokenizer))
+            return Prompt(check_ids(cast("tuple[int, ...]", request.prompt), tokenizer))
         case _:
             messages = cast("tuple[Message, ...]", request.prompt)
     return _prepare_chat(request, messages, template, tokenizer, thinking, sight)
@@ -101,7 +101,7 @@ def _prepare_chat(
     if not tokens:
         raise BadRequest("the conversation renders to an empty prompt", param="prompt")
     prompt = Prompt(
-        _check_ids(tokens, tokenizer),
+        check_ids(tokens, tokenizer),
         inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
         boundaries=stable_lengths(rendering.text, rendering.ends, tokens, spans, tokenizer),
         text=rendering.text,
@@ -120,7 +120,7 @@ def _with_images(
     count = len(prompt.boundaries)
     return replace(
         prompt,
-        tokens=_check_ids(expanded.tokens, tokenizer),
+        tokens=check_ids(expanded.tokens, tokenizer),
         boundaries=expanded.boundaries[:count],
         message_ends=expanded.boundaries[count:],
         images=looked,
@@ -172,7 +172,7 @@ def _last_added(tokens: Sequence[int], length: int, added: Mapping[int, str]) ->
     return next((place for place in range(length - 1, -1, -1) if tokens[place] in added), 0)
 
 
-def _check_ids(ids: Sequence[int], tokenizer: Tokenizer) -> tuple[int, ...]:
+def check_ids(ids: Sequence[int], tokenizer: Tokenizer) -> tuple[int, ...]:
     """Refuse ids that the network has no row for: wrong ones of a client, and added tokens it was not grown for."""
     for wrong in {min(ids), max(ids)}:
         if not 0 <= wrong < tokenizer.size:

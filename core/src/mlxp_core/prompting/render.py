@@ -111,14 +111,14 @@ class _Asking:
 
     def agreement(self, turns: Sequence[TemplateMessage], text: str) -> int:
         """Return for how long ``text`` agrees with ``turns`` told alone."""
-        return _agreed(self._attempt(turns), text)
+        return agreed(self._attempt(turns), text)
 
     def words(self, turns: Sequence[TemplateMessage], text: str) -> list[int]:
         """Return where the words of each message but the last end, as far as marks there change nothing else."""
         marked = [_marked(turn) for turn in turns[:-1]]
         pieces = self._attempt([*marked, *turns[-1:]]).split(_HERE)
-        agreed = _agreed("".join(pieces), text)
-        found = iter([end for end in accumulate(map(len, pieces[:-1])) if end <= agreed])
+        reach = agreed("".join(pieces), text)
+        found = iter([end for end in accumulate(map(len, pieces[:-1])) if end <= reach])
         ends: list[int] = []
         for before, turn in zip(marked, turns, strict=False):
             end = ends[-1] if ends else 0
@@ -158,7 +158,7 @@ def _extras(request: GenerateRequest, thinking: ThinkingFormat | None) -> dict[s
     return extras
 
 
-def _agreed(one: str, other: str) -> int:
+def agreed(one: str, other: str) -> int:
     """Return for how many characters two texts are the same."""
     if other.startswith(one):
         return len(one)

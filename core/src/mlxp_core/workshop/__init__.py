@@ -6,6 +6,7 @@
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.frontend import Frontend
 from mlxp_core.loading.shards import StoredTensor, read_header
+from mlxp_core.prompting import Lesson
 from mlxp_core.workshop.model import OpenModel, open_model
 
-__all__ = ["Frontend", "ModelFolder", "OpenModel", "StoredTensor", "open_model", "read_header"]
+__all__ = ["Frontend", "Lesson", "ModelFolder", "OpenModel", "StoredTensor", "open_model", "read_header"]
