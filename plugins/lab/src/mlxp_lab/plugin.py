@@ -55,9 +55,10 @@ class LabPlugin:
         """Return the commands."""
         from mlxp_lab.bench.commands import commands as bench
         from mlxp_lab.commands import commands
+        from mlxp_lab.datasets.commands import command as dataset
         from mlxp_lab.quantize.commands import command as quantize
 
-        return [*commands(self.kinds), *bench(self.kinds), quantize(self.kinds)]
+        return [*commands(self.kinds), *bench(self.kinds), quantize(self.kinds), dataset()]
 
     @hookimpl
     def mlxp_resolve_model(self, ref: str, settings: Settings) -> Path | None:

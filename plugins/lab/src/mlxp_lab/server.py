@@ -7,6 +7,8 @@ from threading import Lock
 from litestar.handlers import HTTPRouteHandler
 
 from mlxp_core.contracts import Services
+from mlxp_lab.datasets.routes import routes as datasets
+from mlxp_lab.datasets.shelf import Shelf
 from mlxp_lab.jobs.desk import JobDesk
 from mlxp_lab.jobs.house import House
 from mlxp_lab.jobs.routes import routes
@@ -20,7 +22,11 @@ def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHa
     """Return what looks after jobs while the server runs, and the routes; makes no lab yet."""
     door = _Door(services, kinds)
     house = House(services, door.site.folder, door.supervisor)
-    return house, [*routes(door.desk, door.known, house.wake), inspecting(door.site)]
+    return house, [
+        *routes(door.desk, door.known, house.wake),
+        inspecting(door.site),
+        *datasets(Shelf(door.site.datasets)),
+    ]
 
 
 class _Door:

@@ -12,7 +12,7 @@ from mlxp_lab.datasets.keeping import keep, rekeep
 from mlxp_lab.datasets.shelf import Origin, Shelf, card_of
 from mlxp_lab.datasets.splitting import divided, good_lines, lines_dealt
 from mlxp_lab.datasets.twins import Twins, likeness, pieces_of
-from mlxp_lab.jobs import BadParameters, JobFailed
+from mlxp_lab.jobs import BadParameters
 
 shares = st.floats(0, 0.45)
 texts = st.lists(st.text(alphabet="abc", max_size=3), max_size=40)
@@ -71,7 +71,7 @@ def test_names_that_lead_elsewhere_name_nothing(shelf, name):
 def test_one_that_is_there_is_replaced_only_on_demand(shelf, kept):
     with pytest.raises(Conflict):
         shelf.free("words", replace=False)
-    with pytest.raises(JobFailed):
+    with pytest.raises(Conflict):
         keep(kept, {"train": lines("x")}, Origin(), replace=False)
     keep(shelf.free("words", replace=True), {"train": lines("x")}, Origin(), replace=True)
     assert card_of(kept).splits == {"train": 1}

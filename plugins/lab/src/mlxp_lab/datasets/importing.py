@@ -9,9 +9,14 @@ import msgspec
 from msgspec import Struct
 
 from mlxp_core.errors import BadRequest
+from mlxp_lab.datasets.bodies import ImportRequest
 from mlxp_lab.datasets.convert import FIELDS, Columns, as_row
+from mlxp_lab.datasets.doubts import whole
+from mlxp_lab.datasets.keeping import keep
 from mlxp_lab.datasets.rows import MOST_TOLD, BadRow, Form, form_of, read_row
-from mlxp_lab.datasets.tables import Format, Record, records
+from mlxp_lab.datasets.shelf import Card, Origin, Shelf, card_of
+from mlxp_lab.datasets.splitting import lines_dealt
+from mlxp_lab.datasets.tables import Format, Record, format_of, records
 from mlxp_lab.jobs import BadParameters
 
 
@@ -44,6 +49,22 @@ def imported(content: bytes, kind: Format, columns: Columns) -> Imported:
         else:
             lines.append(line)
     return Imported(tuple(lines), tuple(faults))
+
+
+def import_into(shelf: Shelf, content: bytes, asked: ImportRequest) -> Card:
+    """Make a dataset of a file, and return its card.
+
+    Raises:
+        BadRequest: it is of another format, or a record is no row; names the first ones.
+        Conflict: there is a dataset of that name.
+    """
+    place = shelf.free(asked.name, replace=asked.replace)
+    kind = asked.format or format_of(asked.source)
+    lines = required(imported(content, kind, asked.columns), skip_faulty=asked.skip_faulty)
+    texts = [whole(read_row(line)) for line in lines]
+    dealt = lines_dealt(lines, texts, valid=asked.valid, test=asked.test, seed=asked.seed)
+    keep(place, dealt, Origin(kind="import", source=asked.source), replace=asked.replace)
+    return card_of(place)
 
 
 def required(found: Imported, *, skip_faulty: bool) -> tuple[bytes, ...]:

@@ -9,7 +9,9 @@ from threading import Lock
 
 import msgspec
 
+from mlxp_core.errors import Conflict
 from mlxp_lab.datasets.shelf import NOTE, SPLITS, Note, Origin, Split, note_of
+from mlxp_lab.jobs import JobFailed
 from mlxp_lab.jobs.making import Signature, making
 
 _one = Lock()
@@ -26,10 +28,16 @@ def keep(place: Path, splits: Mapping[Split, Iterable[bytes]], origin: Origin, *
         replace: whether one that is there may be replaced.
 
     Raises:
-        JobFailed: one is there that may not be replaced.
+        Conflict: one is there that may not be replaced.
     """
-    with _one, making(place, Signature(job="dataset", kind="dataset", attempt=1), replace=replace) as fresh:
-        write(fresh, splits, origin)
+    try:
+        with (
+            _one,
+            making(place, Signature(job="dataset", kind="dataset", attempt=1), replace=replace) as fresh,
+        ):
+            write(fresh, splits, origin)
+    except JobFailed as error:
+        raise Conflict(error.message, param="name") from error
 
 
 def write(

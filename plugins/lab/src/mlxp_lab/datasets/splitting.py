@@ -8,8 +8,9 @@ from pathlib import Path
 
 from mlxp_core.errors import BadRequest
 from mlxp_lab.datasets.doubts import whole
+from mlxp_lab.datasets.keeping import rekeep
 from mlxp_lab.datasets.rows import lines_of
-from mlxp_lab.datasets.shelf import Split, files_of
+from mlxp_lab.datasets.shelf import Card, Split, card_of, files_of
 from mlxp_lab.jobs import BadParameters
 
 
@@ -52,6 +53,18 @@ def lines_dealt(
     """Return the lines of each split; see ``divided``."""
     dealt = divided(texts, valid=valid, test=test, seed=seed)
     return {split: [lines[place] for place in places] for split, places in dealt.items()}
+
+
+def split_anew(place: Path, *, valid: float, test: float, seed: int) -> Card:
+    """Deal all rows of a dataset out anew, and return its card.
+
+    Raises:
+        BadRequest: a line is no row.
+        BadParameters: the shares leave nothing to learn from.
+    """
+    lines, texts = good_lines(place)
+    rekeep(place, lines_dealt(lines, texts, valid=valid, test=test, seed=seed))
+    return card_of(place)
 
 
 def good_lines(place: Path) -> tuple[list[bytes], list[str]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from mlxp_core.errors import BadRequest, SetupError
+from mlxp_core.errors import BadRequest
 
 Format = Literal["jsonl", "json", "csv", "parquet"]
 
@@ -64,8 +64,7 @@ def records(content: bytes, kind: Format) -> Iterator[Record]:
         kind: its format.
 
     Raises:
-        BadRequest: the file as a whole is not of that format.
-        SetupError: what reads Parquet is not installed.
+        BadRequest: the file as a whole is not of that format, or what reads Parquet is not installed.
     """
     readers: Mapping[Format, Callable[[bytes], Iterator[Record]]] = {
         "jsonl": _json_lines,
@@ -131,7 +130,7 @@ def _parquet(content: bytes) -> Iterator[Record]:
         import pyarrow as pa  # noqa: PLC0415  # an extra; nothing else needs it
         import pyarrow.parquet as pq  # noqa: PLC0415  # as above
     except ImportError as error:
-        raise SetupError(
+        raise BadRequest(
             "Parquet is read by pyarrow; install it with: pip install 'mlxp-lab[parquet]'"
         ) from error
     number = 0
