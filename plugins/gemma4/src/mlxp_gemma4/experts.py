@@ -24,7 +24,8 @@ class Router(nn.Module):
             The experts chosen, and how much each counts, in float32: ``[rows, width, chosen]`` both.
         """
         scores = self.proj(mx.fast.rms_norm(x, self.scale * self._scale, self._eps)).astype(mx.float32)
-        indices = mx.argpartition(scores, kth=-self._chosen, axis=-1)[..., -self._chosen :]
+        best = mx.argpartition(scores, kth=-self._chosen, axis=-1)[..., -self._chosen :]
+        indices = mx.stop_gradient(best)  # who is chosen has no slope
         # A softmax over the chosen scores is the one over all of them, brought back to a sum of one.
         shares = mx.softmax(mx.take_along_axis(scores, indices, axis=-1), axis=-1)
         return indices, shares * self.per_expert_scale[indices]

@@ -29,7 +29,8 @@ class MixtureOfExperts(nn.Module):
     def __call__(self, x: mx.array) -> mx.array:
         """Map ``[rows, width, hidden]`` to the same shape."""
         likely = mx.softmax(self.gate(x).astype(mx.float32), axis=-1)
-        indices = mx.argpartition(-likely, self._chosen - 1, axis=-1)[..., : self._chosen]
+        best = mx.argpartition(-likely, self._chosen - 1, axis=-1)[..., : self._chosen]
+        indices = mx.stop_gradient(best)  # who is chosen has no slope
         weights = mx.take_along_axis(likely, indices, axis=-1)
         weights = weights / weights.sum(axis=-1, keepdims=True)
         shared = mx.sigmoid(self.shared_expert_gate(x)) * self.shared_expert(x)
