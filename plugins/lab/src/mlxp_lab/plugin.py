@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mlxp_lab.jobs import JobKind
     from mlxp_lab.jobs.house import House
     from mlxp_lab.jobs.kinds import Kinds
+    from mlxp_webui import Page
 
 
 class LabPlugin:
@@ -93,6 +94,22 @@ class LabPlugin:
         """Look after jobs no more; they go on."""
         if self._house is not None:
             self._house.stop()
+
+    @hookimpl(optionalhook=True)  # without the web app nobody asks
+    def mlxp_webui_pages(self) -> list[Page]:
+        """Return the one page, whose sections are jobs and what starts them."""
+        from mlxp_webui import Page
+
+        return [
+            Page(
+                id="lab",
+                title="Lab",
+                icon="M9 3h6M10 3v6L4 19q-1 2 1 2h14q2 0 1-2L14 9V3M7 15h10",
+                folder=Path(__file__).parent / "page",
+                module="page.js",
+                order=40,
+            )
+        ]
 
     def kinds(self, settings: Settings) -> Kinds:
         """Return all kinds of jobs that plugins bring."""

@@ -15,7 +15,8 @@ from mlxp_lab.jobs.routes import routes
 from mlxp_lab.jobs.store import Store
 from mlxp_lab.jobs.supervisor import Supervisor
 from mlxp_lab.lab import AskKinds, Lab, open_lab, site_of
-from mlxp_lab.quantize.route import inspecting
+from mlxp_lab.models import listing
+from mlxp_lab.quantize.route import inspecting, reporting
 
 
 def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHandler]]:
@@ -24,7 +25,9 @@ def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHa
     house = House(services, door.site.folder, door.supervisor)
     return house, [
         *routes(door.desk, door.known, house.wake),
+        listing(services, door.site),
         inspecting(door.site),
+        reporting(door.desk),
         *datasets(Shelf(door.site.datasets)),
     ]
 

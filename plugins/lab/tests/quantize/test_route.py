@@ -23,6 +23,21 @@ def test_a_model_is_inspected(client, tiny_checkpoints, home):
     assert not home.exists()
 
 
+def test_there_is_no_report_of_what_made_none(client):
+    answer = client.get("/api/quantize/report/job_x")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_models_that_jobs_made_are_listed_when_they_are_whole(client, home):
+    for name in ("made", ".made.job_1.part", "half"):
+        (home / "models" / name).mkdir(parents=True)
+    for name in ("made", ".made.job_1.part"):
+        (home / "models" / name / "config.json").write_text("{}")
+    (home / "models" / "made" / "model.safetensors").write_bytes(b"x" * 9)
+    told = client.get("/api/lab/models").json()["models"]
+    assert [(each["name"], each["size_bytes"]) for each in told if each["origin"] == "made"] == [("made", 9)]
+
+
 @pytest.mark.parametrize(
     "body", [{"model": "no/such"}, {"model": "--help"}, {"model": ""}, {"model": 3}, {}, []]
 )

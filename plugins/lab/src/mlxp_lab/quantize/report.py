@@ -108,7 +108,7 @@ def page(report: Report) -> str:
 
 def picture(sensitivity: Mapping[str, Mapping[str, float]]) -> str:
     """Return an SVG: for each block, the largest sensitivity of its modules, one line for each choice."""
-    series = _by_block(sensitivity)
+    series = by_block(sensitivity)
     width, height, left, bottom = 720, 260, 60, 30
     most = max((value for points in series.values() for value in points.values()), default=0.0) or 1.0
     last = max((block for points in series.values() for block in points), default=0) or 1
@@ -133,7 +133,8 @@ def picture(sensitivity: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _by_block(sensitivity: Mapping[str, Mapping[str, float]]) -> dict[str, dict[int, float]]:
+def by_block(sensitivity: Mapping[str, Mapping[str, float]]) -> dict[str, dict[int, float]]:
+    """Return choice -> block -> the largest sensitivity of its modules."""
     series: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for path, told in sensitivity.items():
         block = Measured(path, {}, 0).block

@@ -1,0 +1,19 @@
+/** What came of a job: by its kind where there is a view for it, else as it was told. */
+
+import { quantizedOf } from "../quantize/report.js";
+import { spelt } from "./curves.js";
+
+export function resultsOf(kit) {
+  const { html, Facts } = kit;
+  const views = { quantize: quantizedOf(kit) };
+
+  return function Result({ job }) {
+    const View = views[job.kind] ?? Told;
+    return html`<section class="card stack" aria-label="Result"><h3>Result</h3><${View} job=${job} /></section>`;
+  };
+
+  function Told({ job }) {
+    const told = Object.entries(job.result ?? {}).map(([name, value]) => [spelt(name), value]);
+    return html`<${Facts} facts=${{ ...Object.fromEntries(told), ...(job.output ? { "is in": job.output } : {}) }} />`;
+  }
+}

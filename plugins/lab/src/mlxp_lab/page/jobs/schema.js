@@ -1,0 +1,53 @@
+/** Fields of a form from the JSON schema of a kind's parameters, and parameters from what was typed into them. */
+
+/** @returns {{name: string, kind: string, required: boolean, usual: any, options?: string[], min?: number, max?: number}[]} */
+export function fieldsOf(schema) {
+  const whole = resolved(schema, schema);
+  const required = new Set(whole.required ?? []);
+  return Object.entries(whole.properties ?? {}).map(([name, told]) => ({
+    name,
+    required: required.has(name),
+    usual: told.default ?? null,
+    ...shapeOf(resolved(told, schema), schema),
+  }));
+}
+
+/** Return the parameters that texts by field name mean; what is empty is left to the server. Throws an `Error`. */
+export function parametersOf(fields, texts) {
+  const given = fields.filter(({ name }) => (texts[name] ?? "") !== "");
+  return Object.fromEntries(given.map((field) => [field.name, valueOf(field, texts[field.name])]));
+}
+
+function valueOf({ name, kind, parse }, text) {
+  if (kind === "check") return text === "true";
+  if (kind === "number") return Number(text);
+  if (kind === "text") return text;
+  if (kind === "choice") return parse(text);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${name}: ${error.message}`);
+  }
+}
+
+function shapeOf(told, schema) {
+  const options = (told.anyOf ?? [told]).map((each) => resolved(each, schema)).filter(({ type }) => type !== "null");
+  if (options.length !== 1) return { kind: "json" };
+  const [one] = options;
+  if (one.enum) {
+    const known = one.enum.filter((each) => each !== null);
+    return { kind: "choice", options: known.map(String), parse: (text) => known.find((each) => String(each) === text) };
+  }
+  if (one.type === "boolean") return { kind: "check" };
+  if (one.type === "string") return { kind: "text" };
+  if (one.type === "number" || one.type === "integer") {
+    const step = one.type === "integer" ? 1 : "any";
+    return { kind: "number", step, min: one.minimum, max: one.maximum };
+  }
+  return { kind: "json" };
+}
+
+function resolved(told, schema) {
+  const name = told.$ref?.replace("#/$defs/", "");
+  return name === undefined ? told : { ...schema.$defs[name], ...told, $ref: undefined };
+}
