@@ -193,6 +193,13 @@ def test_commands_are_brought_and_those_of_the_core_are_not_to_be_taken():
         registry(mine=plugin(mlxp_commands=lambda: [click.Command("serve")]))
 
 
+def test_who_wants_no_commands_asks_for_none():
+    setup = load_plugins(PluginSettings(), extra=[("mine", plugin(mlxp_commands=nothing))], path=())
+    built = build_registry(setup, load_settings(None, {}, {}), commands=False)
+    assert built.commands == ()
+    assert report(built, "mine").brings == {"hooks": ("mlxp_commands",)}
+
+
 def test_hooks_that_bring_no_named_thing_are_reported_as_hooks():
     assert report(registry(), "folders").brings == {"hooks": ("mlxp_resolve_model",)}
 

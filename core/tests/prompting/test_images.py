@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mlxp_core.errors import BadRequest
-from mlxp_core.prompting import images, open_image
+from mlxp_core.prompting import MOST_BYTES
+from mlxp_core.prompting.images import open_image, readable_formats
 from mlxp_core.testing.pictures import chequered, encoded
 
 RED, WHITE = (255, 0, 0), (255, 255, 255)
 WHOLE = {
     kind: encoded(chequered(24, 16), kind)
     for kind in ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
-    if kind in images.readable_formats()
+    if kind in readable_formats()
 }
 
 
@@ -125,7 +126,7 @@ class TestRefusals:
 
     def test_too_many_bytes_are_refused(self):
         with pytest.raises(BadRequest, match="image 1 has 20971521 bytes"):
-            open_image(bytes(images.MOST_BYTES + 1), "image 1")
+            open_image(bytes(MOST_BYTES + 1), "image 1")
 
     @pytest.mark.filterwarnings("ignore::UserWarning:PIL")
     @given(

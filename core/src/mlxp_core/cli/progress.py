@@ -1,13 +1,16 @@
 """How far loading is: a bar in a terminal, a line now and then elsewhere."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import rich_click as click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 LINES = 4
 """How many lines are written where there is no terminal."""
@@ -31,6 +34,9 @@ def loading() -> Iterator[Show]:
     if not sys.stderr.isatty():
         yield _lines
         return
+    from rich.console import Console  # only where somebody looks: it takes a while
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
     columns = (
         TextColumn("loading {task.description}"),
         BarColumn(),

@@ -30,10 +30,11 @@ def plugin_flags(disable: tuple[str, ...], only: tuple[str, ...], skip_broken: b
     return {"plugins": {"disable": disable, "only": only, "skip_broken": skip_broken}}
 
 
-def set_up_here(flags: Flags, config: str | None) -> Setup:
-    """Set up with this process's environment, working directory and home.
+def set_up_here(flags: Flags, config: str | None, *, commands: bool = True) -> Setup:
+    """Set up with this process's environment, working directory and home; ``commands`` as in ``set_up``.
 
     Raises:
         SetupError: a setting or a plugin is wrong.
     """
-    return set_up(flags, config=config, environ=os.environ, here=Path.cwd(), home=Path.home())
+    here, home = Path.cwd(), Path.home()
+    return set_up(flags, config=config, environ=os.environ, here=here, home=home, commands=commands)

@@ -21,6 +21,7 @@ from mlxp_core.cli.models import chosen
 from mlxp_core.cli.progress import loading
 from mlxp_core.cli.selection import set_up_here
 from mlxp_core.cli.start_page import has_start_page, open_start_page, wanted
+from mlxp_core.cli.sweeping import unswept
 from mlxp_core.errors import SetupError
 from mlxp_core.types import EngineSettings, EngineStats, ModelsSettings, ServerSettings
 
@@ -50,19 +51,27 @@ def serve(  # one parameter an option
     Several models share the memory budget: as many as fit are loaded, others when they are asked for.
     """
     began = time.perf_counter()
-    from mlxp_core.server import bind, check_exposure  # `mlxp --help` needs no web server
+    with ExitStack() as start:
+        start.enter_context(unswept())
+        from mlxp_core.server import bind, check_exposure  # `mlxp --help` needs no web server
 
-    _log(verbose=verbose)
-    setup = set_up_here(said(given), config)
-    server = setup.settings.section(ServerSettings)
-    check_exposure(server)
-    _check_back_end()
-    with bind(server) as sock:
-        _run(chosen(models, setup), setup, sock, began, browse=browse)
+        _log(verbose=verbose)
+        setup = set_up_here(said(given), config, commands=False)
+        server = setup.settings.section(ServerSettings)
+        check_exposure(server)
+        _check_back_end()
+        with bind(server) as sock:
+            _run(chosen(models, setup), setup, sock, start, began, browse=browse)
 
 
 def _run(
-    paths: Mapping[str, Path], setup: "Setup", sock: socket.socket, began: float, *, browse: bool | None
+    paths: Mapping[str, Path],
+    setup: "Setup",
+    sock: socket.socket,
+    start: ExitStack,
+    began: float,
+    *,
+    browse: bool | None,
 ) -> None:
     from mlxp_core.cli.assembly import assemble  # `mlxp --help` needs none of this
     from mlxp_core.desk import line_up, open_model  # as above
@@ -72,32 +81,31 @@ def _run(
 
     registry, server = setup.registry, setup.settings.section(ServerSettings)
     running = setup.settings.section(EngineSettings)
-    with ExitStack() as shown:
-        show = shown.enter_context(loading())
-        opened = [
-            (ref, open_model(path, registry, running, show(model_name(path)))) for ref, path in paths.items()
-        ]
-        lineup = line_up(opened, setup.settings.section(ModelsSettings))
-        for each in lineup.models.values():
-            for warning in each.plan.folder.warnings:
-                log.warning("%s: %s", each.plan.folder.name, warning)
-        desk = assemble(lineup, setup)
+    show = start.enter_context(loading())
+    opened = [
+        (ref, open_model(path, registry, running, show(model_name(path)))) for ref, path in paths.items()
+    ]
+    lineup = line_up(opened, setup.settings.section(ModelsSettings))
+    for each in lineup.models.values():
+        for warning in each.plan.folder.warnings:
+            log.warning("%s: %s", each.plan.folder.name, warning)
+    desk = assemble(lineup, setup)
 
-        def loaded(stats: EngineStats) -> None:
-            shown.close()
-            if stats.state == "ready":
-                names, url = ", ".join(lineup.models), address(server.host, sock)
-                click.echo(banner(names, url, registry.protocols, server))
-                for line in filter(None, (speed(desk.fit(model)) for model in lineup.models)):
-                    click.echo(line)
-                if has_start_page(app):
-                    click.echo(f"in a browser: {url}/")
-                    if wanted(browse, os.environ, sys.stdout):
-                        open_start_page(url)
-                click.echo(f"ready after {time.perf_counter() - began:.1f} s; Ctrl-C stops")
+    def loaded(stats: EngineStats) -> None:
+        start.close()
+        if stats.state == "ready":
+            names, url = ", ".join(lineup.models), address(server.host, sock)
+            click.echo(banner(names, url, registry.protocols, server))
+            for line in filter(None, (speed(desk.fit(model)) for model in lineup.models)):
+                click.echo(line)
+            if has_start_page(app):
+                click.echo(f"in a browser: {url}/")
+                if wanted(browse, os.environ, sys.stdout):
+                    open_start_page(url)
+            click.echo(f"ready after {time.perf_counter() - began:.1f} s; Ctrl-C stops")
 
-        app = build_app(registry, desk, server)
-        run_server(app, desk, server, sock, loaded=loaded)
+    app = build_app(registry, desk, server)
+    run_server(app, desk, server, sock, loaded=loaded)
 
 
 def _check_back_end() -> None:

@@ -16,6 +16,10 @@ CORE_HOOKS = tuple(
 """Names of the hooks that the core declares, in the order of ``hookspecs.py``."""
 
 
+Marks = tuple[tuple[str, HookImpl], ...]
+"""What a plugin marks with ``@hookimpl``: hook names and implementations."""
+
+
 def new_manager() -> PluginManager:
     """Return a manager that knows the core's hooks and no plugin."""
     manager = PluginManager(PROJECT)
@@ -23,13 +27,15 @@ def new_manager() -> PluginManager:
     return manager
 
 
-def marked(manager: PluginManager, plugin: object) -> Iterator[tuple[str, HookImpl]]:
-    """Yield hook name and implementation for everything that ``plugin`` marks with ``@hookimpl``."""
-    for attribute in dir(plugin):
-        options = manager.parse_hookimpl_opts(plugin, attribute)
-        if options is not None:
-            function = getattr(plugin, attribute)
-            yield options.get("specname") or attribute, HookImpl(plugin, "", function, options)
+def marked(manager: PluginManager, plugin: object) -> Marks:
+    """Return everything that ``plugin`` marks with ``@hookimpl``."""
+    attributes = dir(plugin)
+    options = ((name, manager.parse_hookimpl_opts(plugin, name)) for name in attributes)
+    return tuple(
+        (marks.get("specname") or name, HookImpl(plugin, "", getattr(plugin, name), marks))
+        for name, marks in options
+        if marks is not None
+    )
 
 
 def unmarked(manager: PluginManager, plugin: object) -> Iterator[str]:
@@ -40,12 +46,12 @@ def unmarked(manager: PluginManager, plugin: object) -> Iterator[str]:
             yield name
 
 
-def misfits(manager: PluginManager, plugin: object) -> Iterator[str]:
-    """Yield what is wrong with the implementations of ``plugin``, given every hook that ``manager`` knows."""
+def misfits(manager: PluginManager, marks: Marks) -> Iterator[str]:
+    """Yield what is wrong with what a plugin has ``marked``, given every hook that ``manager`` knows."""
     known = {
         name: caller.spec.argnames for name, caller in vars(manager.hook).items() if caller.spec is not None
     }
-    for name, implementation in marked(manager, plugin):
+    for name, implementation in marks:
         if name in known:
             yield from _misfit(name, known[name], implementation)
         elif not implementation.optionalhook:

@@ -22,7 +22,7 @@ from mlxp_core.contracts import SettingsSection
 from mlxp_core.errors import PluginError, SettingsError
 from mlxp_core.plugins.calls import PluginFault, ask, attempt
 from mlxp_core.plugins.discovery import Candidate, built_in, discover, given
-from mlxp_core.plugins.hooks import marked, misfits, new_manager, unmarked
+from mlxp_core.plugins.hooks import Marks, marked, misfits, new_manager, unmarked
 from mlxp_core.plugins.requirement import fit
 from mlxp_core.plugins.sections import declared_sections
 from mlxp_core.plugins.spelling import suggestion
@@ -42,6 +42,7 @@ class Found(Struct, frozen=True, kw_only=True):
         candidate: what was found.
         state: ``on``, ``off`` (switched off, never imported) or ``broken``.
         plugin: the module or object, once imported.
+        marks: the hooks that it implements, by name.
         fault: why it is broken.
         warnings: what its author should repair.
         load_ms: time its import took.
@@ -50,6 +51,7 @@ class Found(Struct, frozen=True, kw_only=True):
     candidate: Candidate
     state: Literal["on", "off", "broken"]
     plugin: object = None
+    marks: Marks = ()
     fault: str | None = None
     warnings: tuple[str, ...] = ()
     load_ms: float = 0.0
@@ -117,8 +119,11 @@ def load_plugins(
     _check_chosen(settings, {candidate.name for candidate in candidates})
     wanted = [candidate for candidate in candidates if _is_on(candidate, settings)]
     doubled = _doubled(wanted)
+    manager = new_manager()
     found = tuple(
-        _judged(candidate, doubled, clock) if candidate in wanted else Found(candidate=candidate, state="off")
+        _judged(candidate, doubled, manager, clock)
+        if candidate in wanted
+        else Found(candidate=candidate, state="off")
         for candidate in candidates
     )
     return _assembled(found, skip_broken=settings.skip_broken)
@@ -152,7 +157,9 @@ def _doubled(wanted: Sequence[Candidate]) -> Faults:
     }
 
 
-def _judged(candidate: Candidate, doubled: Faults, clock: Callable[[], float]) -> Found:
+def _judged(
+    candidate: Candidate, doubled: Faults, manager: PluginManager, clock: Callable[[], float]
+) -> Found:
     """Check what can be told from metadata, then import."""
     warnings: tuple[str, ...] = ()
     fault = doubled.get(candidate.name)
@@ -165,7 +172,7 @@ def _judged(candidate: Candidate, doubled: Faults, clock: Callable[[], float]) -
     start = clock()
     try:
         plugin = _made(attempt("its import", candidate.load))
-        oversights = attempt("looking at it", partial(_oversights, plugin))
+        marks, oversights = attempt("looking at it", partial(_looked_at, plugin, manager))
     except PluginFault as error:
         return Found(candidate=candidate, state="broken", fault=str(error), warnings=warnings)
     load_ms = (clock() - start) * 1000
@@ -173,6 +180,7 @@ def _judged(candidate: Candidate, doubled: Faults, clock: Callable[[], float]) -
         candidate=candidate,
         state="on",
         plugin=plugin,
+        marks=marks,
         warnings=(*warnings, *oversights),
         load_ms=load_ms,
     )
@@ -183,11 +191,11 @@ def _made(loaded: object) -> object:
     return attempt("making it", loaded) if isinstance(loaded, type) else loaded
 
 
-def _oversights(plugin: object) -> tuple[str, ...]:
-    manager = new_manager()
+def _looked_at(plugin: object, manager: PluginManager) -> tuple[Marks, tuple[str, ...]]:
+    """Return the hooks that a plugin implements, and what its author has overlooked."""
+    marks = marked(manager, plugin)
     forgotten = tuple(f"{name} lacks @hookimpl and is never called" for name in unmarked(manager, plugin))
-    idle = not forgotten and not any(marked(manager, plugin))
-    return ("it implements no hook",) if idle else forgotten
+    return marks, forgotten or (() if marks else ("it implements no hook",))
 
 
 def _assembled(found: tuple[Found, ...], *, skip_broken: bool) -> Plugins:
@@ -219,7 +227,7 @@ def _registered(found: tuple[Found, ...]) -> tuple[PluginManager, dict[str, str]
     faults: dict[str, str] = {}
     for each in live:
         try:
-            attempt("mlxp_add_hookspecs", partial(_add_hookspecs, manager, each.plugin))
+            attempt("mlxp_add_hookspecs", partial(_add_hookspecs, manager, each.marks))
         except PluginFault as error:
             faults[each.name] = str(error)
     for each in reversed(live):  # the last registered is called first
@@ -233,13 +241,13 @@ def _registered(found: tuple[Found, ...]) -> tuple[PluginManager, dict[str, str]
 
 
 def _register(manager: PluginManager, each: Found) -> None:
-    if wrong := attempt("looking for its hooks", lambda: list(misfits(manager, each.plugin))):
+    if wrong := attempt("looking for its hooks", lambda: list(misfits(manager, each.marks))):
         raise PluginFault("; ".join(wrong))
     attempt("registering it", partial(manager.register, each.plugin, each.name))
 
 
-def _add_hookspecs(manager: PluginManager, plugin: object) -> None:
-    for name, implementation in marked(manager, plugin):
+def _add_hookspecs(manager: PluginManager, marks: Marks) -> None:
+    for name, implementation in marks:
         if name == "mlxp_add_hookspecs":
             ask(implementation, {"manager": manager})
 

@@ -29,7 +29,6 @@ from mlxp_core.contracts import (
 from mlxp_core.errors import PluginError
 from mlxp_core.plugins.calls import PluginFault, ask, attempt, checked, first_answer, implementations
 from mlxp_core.plugins.clashes import Brought, clashes
-from mlxp_core.plugins.hooks import marked
 from mlxp_core.plugins.loader import Plugins
 from mlxp_core.plugins.observers import Observers
 from mlxp_core.types import MeasuredSpeed, ModelChoice
@@ -60,8 +59,8 @@ _KINDS = (
     _Kind(WireProtocol, "mlxp_protocols", "protocol", "protocols"),
     _Kind(SamplerStage, "mlxp_sampler_stages", "sampler stage", "sampler_stages"),
     _Kind(ConstraintKind, "mlxp_constraints", "constraint", "constraints"),
-    _Kind(click.Command, "mlxp_commands", "command", "commands"),
 )
+_COMMANDS = _Kind(click.Command, "mlxp_commands", "command", "commands")
 
 
 class _Answer(Struct, frozen=True):
@@ -78,6 +77,7 @@ class Registry(Struct, frozen=True, kw_only=True, eq=False):
     ``measured_speed`` run hooks.
 
     Attributes:
+        commands: what the plugins add to ``mlxp``; none where nobody wanted to know.
         observers: tells observers what happens.
         plugins: who brought it.
         settings: what hooks are given.
@@ -176,24 +176,30 @@ class Registry(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def build_registry(
-    plugins: Plugins, settings: Settings, *, clock: Callable[[], float] = perf_counter
+    plugins: Plugins,
+    settings: Settings,
+    *,
+    commands: bool = True,
+    clock: Callable[[], float] = perf_counter,
 ) -> Registry:
     """Ask every plugin once for everything it brings.
 
     Args:
         plugins: the loaded plugins.
         settings: handed to the hooks that want them.
+        commands: ask for commands, too.
         clock: seconds, for load times.
 
     Raises:
         PluginError: a plugin fails, gives things of the wrong type, or brings what another one brings too, and
             broken plugins are not to be skipped.
     """
-    answers, faults, ask_ms = _asked(plugins, settings, clock)
+    kinds = (*_KINDS, _COMMANDS) if commands else _KINDS
+    answers, faults, ask_ms = _asked(plugins, settings, kinds, clock)
     described = {each.name: str(each) for each in plugins.found}
     brought = [Brought(answer.owner, answer.kind.one, answer.name) for answer in answers]
     for answer in answers:
-        if answer.kind.contract is click.Command and answer.name in CORE_COMMANDS:
+        if answer.kind is _COMMANDS and answer.name in CORE_COMMANDS:
             faults.setdefault(answer.owner, f"its command {answer.name!r} has the name of one of the core's")
     if faults := {**clashes(brought, described), **faults}:
         plugins = plugins.without(faults)
@@ -211,18 +217,18 @@ def build_registry(
         observers=Observers(plugins.manager),
         plugins=plugins,
         settings=settings,
-        brought=_summary(plugins, answers),
+        brought=_summary(plugins, answers, {kind.hook for kind in kinds}),
         ask_ms=ask_ms,
     )
 
 
 def _asked(
-    plugins: Plugins, settings: Settings, clock: Callable[[], float]
+    plugins: Plugins, settings: Settings, kinds: Sequence[_Kind], clock: Callable[[], float]
 ) -> tuple[list[_Answer], dict[str, str], Mapping[str, float]]:
     answers: list[_Answer] = []
     faults: dict[str, str] = {}
     ask_ms: defaultdict[str, float] = defaultdict(float)
-    for kind in _KINDS:
+    for kind in kinds:
         for implementation in implementations(getattr(plugins.manager.hook, kind.hook)):
             owner = implementation.plugin_name
             start = clock()
@@ -249,12 +255,13 @@ def _named(answers: Sequence[_Answer], contract: type[T]) -> Mapping[str, T]:
     )
 
 
-def _summary(plugins: Plugins, answers: Sequence[_Answer]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+def _summary(
+    plugins: Plugins, answers: Sequence[_Answer], asked: set[str]
+) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     brought: dict[str, dict[str, tuple[str, ...]]] = {}
-    asked = {kind.hook for kind in _KINDS}
     for each in plugins.found:
         if each.state == "on":
-            hooks = sorted({name for name, _ in marked(plugins.manager, each.plugin)} - asked)
+            hooks = sorted({name for name, _ in each.marks} - asked)
             brought[each.name] = {"hooks": tuple(hooks)} if hooks else {}
     for answer in answers:
         kinds = brought[answer.owner]

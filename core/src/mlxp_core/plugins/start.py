@@ -27,6 +27,7 @@ def set_up(
     home: Path,
     extra: Iterable[tuple[str, object]] = (),
     path: Sequence[str] | None = None,
+    commands: bool = True,
 ) -> Setup:
     """Read ``[plugins]``, load the plugins, read all settings with their sections, ask what they bring.
 
@@ -38,6 +39,7 @@ def set_up(
         home: the user's home directory.
         extra: further plugins as pairs of a name and a module or object.
         path: folders to search for distributions in place of ``sys.path``.
+        commands: ask for the plugins' commands, too; a server has no use for them, and they import much.
 
     Raises:
         SetupError: a setting or a plugin is wrong.
@@ -45,4 +47,4 @@ def set_up(
     file = find_config(config, environ, here=here, home=home)
     plugins = load_plugins(load_plugin_settings(file, environ, flags), extra=extra, path=path)
     settings = load_settings(file, environ, flags, plugins.sections, absent=plugins.absent)
-    return Setup(settings, build_registry(plugins, settings))
+    return Setup(settings, build_registry(plugins, settings, commands=commands))

@@ -1,7 +1,7 @@
 """From a request to the tokens of its prompt; runs on worker threads and holds no arrays."""
 
-from mlxp_core.prompting.images import MOST_BYTES, MOST_IMAGES, open_image
 from mlxp_core.prompting.lesson import Lesson, lesson
+from mlxp_core.prompting.limits import MOST_BYTES, MOST_IMAGES
 from mlxp_core.prompting.pieces import byte_letters
 from mlxp_core.prompting.prepare import Prompt, prepare
 from mlxp_core.prompting.sight import Sight
@@ -22,7 +22,6 @@ __all__ = [
     "TokenizerParts",
     "byte_letters",
     "lesson",
-    "open_image",
     "prepare",
     "read_parts",
 ]

@@ -14,17 +14,9 @@ from typing import TypeVar
 from PIL import Image, ImageOps
 
 from mlxp_core.errors import BadRequest
+from mlxp_core.prompting.limits import MOST_BYTES, MOST_PIXELS
 
 T = TypeVar("T")
-
-MOST_IMAGES = 16
-"""In one request."""
-
-MOST_BYTES = 20 * 2**20
-"""Of one encoded image."""
-
-MOST_PIXELS = 64_000_000
-"""Of one decoded image; more is refused before it is decoded."""
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIF")
 _WHITE = (255, 255, 255, 255)

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from mlxp_core.contracts import ImagePreparer, ImageSpan, Pixels
 from mlxp_core.errors import BadRequest, PluginError
-from mlxp_core.prompting.images import open_image
 from mlxp_core.prompting.tokenizer import Tokenizer
 from mlxp_core.types import ImageBytes
 
@@ -111,6 +110,8 @@ class Sight:
         return Expanded((*out, *tokens[done:]), tuple(spans), moved)
 
     def _prepare(self, data: bytes, name: str) -> Pixels:
+        from mlxp_core.prompting.images import open_image  # noqa: PLC0415  # Pillow, once there is an image
+
         image = open_image(data, name)
         digest = hashlib.sha256(self._salt + data).hexdigest()
         try:

@@ -1,9 +1,12 @@
 """Registry and desk, made into a Litestar application."""
 
+import sys
 from collections.abc import Sequence
 from typing import Protocol
 
 from litestar import Litestar
+from litestar.plugins import PluginProtocol
+from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ControllerRouterHandler
 
 from mlxp_core.contracts import Services, WireProtocol
@@ -35,6 +38,20 @@ class ServerRegistry(RegistryFace, Protocol):
         ...
 
 
+class Application(Litestar):
+    """Litestar, which looks at pydantic and attrs only where somebody has."""
+
+    @staticmethod
+    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
+        """Return what Litestar adds; it imports these two libraries wherever they are installed.
+
+        Who has routes that use one has imported it by now.
+        """
+        if {"pydantic", "attr"} & sys.modules.keys():
+            return Litestar._get_default_plugins(plugins)  # noqa: SLF001  # what is overridden
+        return [*plugins, MsgspecDIPlugin()]
+
+
 def build_app(registry: ServerRegistry, desk: Desk, settings: ServerSettings) -> Litestar:
     """Return the application; its lifespan starts and stops the desk's engine.
 
@@ -48,7 +65,7 @@ def build_app(registry: ServerRegistry, desk: Desk, settings: ServerSettings) ->
     records = open_records(settings)
     clerk = Clerk(desk.version, records)
     ours = [handler for protocol in protocols for handler in handlers(protocol, desk, clerk, settings)]
-    return Litestar(
+    return Application(
         route_handlers=[*ours, *registry.routes(desk)],
         lifespan=[living(desk, registry.observers, records)],
         middleware=[Access(guard)],

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import msgspec
@@ -29,8 +30,12 @@ class BodyReader(Generic[Shape]):
     def __init__(self, shape: type[Shape], fields: Sequence[RequestField], hints: Mapping[str, str]) -> None:
         self._fields = tuple(fields)
         self._hints = dict(hints)
-        self._info = inspect.type_info(shape)
+        self._shape = shape
         self._decoder = msgspec.json.Decoder(shape)
+
+    @cached_property
+    def _info(self) -> inspect.Type:
+        return inspect.type_info(self._shape)
 
     def read(self, body: bytes) -> tuple[Shape, tuple[str, ...]]:
         """Return the body, and the paths of the fields in it that nobody knows.
