@@ -2,7 +2,7 @@
 
 Where MLX has a fused kernel, scores are never kept; on Metal there is one for the head widths in ``_FUSED``, so that
 heads in between are padded with zeros, which change neither scores nor sums. Elsewhere scores are kept for a slice of
-the queries at a time.
+the queries at a time, and each slice is computed before the next is begun: MLX allocates ahead of what it computes.
 """
 
 import mlx.core as mx
@@ -30,8 +30,11 @@ def attend(q: mx.array, k: mx.array, v: mx.array, *, scores: int = SCORES) -> mx
     if room:
         q, k, v = (mx.pad(part, [(0, 0), (0, 0), (0, 0), (0, room)]) for part in (q, k, v))
     step = max(1, scores // (heads * patches))
-    parts = [
-        mx.fast.scaled_dot_product_attention(q[:, :, begin : begin + step], k, v, scale=dim**-0.5)
-        for begin in range(0, patches, step)
-    ]
+    if step >= patches:
+        return mx.fast.scaled_dot_product_attention(q, k, v, scale=dim**-0.5)[..., :dim]
+    parts = []
+    for begin in range(0, patches, step):
+        part = mx.fast.scaled_dot_product_attention(q[:, :, begin : begin + step], k, v, scale=dim**-0.5)
+        mx.eval(part)
+        parts.append(part)
     return mx.concatenate(parts, axis=2)[..., :dim]
