@@ -1,6 +1,7 @@
 /** What the lab's sections share: the app's parts, addresses, and a few parts of the lab's own. */
 
 import { partsOf } from "./parts.js";
+import { pushOf } from "./push.js";
 
 const POLL_S = 2;
 
@@ -48,6 +49,15 @@ export function kitOf(app) {
     return { ...told, again: () => ask.current() };
   }
 
+  /** The kinds of jobs; none until they are known. */
+  function useKinds() {
+    const [known, setKnown] = hooks.useState([]);
+    hooks.useEffect(() => {
+      void attempt(async () => setKnown(await kinds()));
+    }, []);
+    return known;
+  }
+
   /** Do something, and say what goes wrong; returns its value, or `undefined`. */
   async function attempt(work) {
     try {
@@ -62,9 +72,10 @@ export function kitOf(app) {
     app,
     ...app.ui,
     ...partsOf(app.ui),
+    Push: pushOf({ ...app.ui, useKinds, address }),
     address,
     keep,
-    kinds,
+    useKinds,
     usePolled,
     attempt,
     go: (...parts) => app.navigate(["lab", ...parts]),

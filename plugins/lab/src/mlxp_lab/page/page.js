@@ -5,6 +5,7 @@ import { kitOf } from "./kit.js";
 const SECTIONS = [
   { id: "jobs", title: "Jobs", load: () => import("./jobs/section.js") },
   { id: "quantize", title: "Quantize", load: () => import("./quantize/section.js") },
+  { id: "datasets", title: "Datasets", load: () => import("./datasets/section.js") },
 ];
 
 /** @param {HTMLElement} element @param {any} app */

@@ -55,11 +55,8 @@ export function jobViewOf(kit) {
   }
 
   function Actions({ job, again, onOther }) {
-    const [resumable, setResumable] = hooks.useState(false);
     const [busy, setBusy] = hooks.useState(false);
-    hooks.useEffect(() => {
-      void kit.kinds().then((kinds) => setResumable(kinds.some((kind) => kind.name === job.kind && kind.resumable)));
-    }, [job.kind]);
+    const resumable = kit.useKinds().some((kind) => kind.name === job.kind && kind.resumable);
     const act = async (method, action, then) => {
       setBusy(true);
       const path = `/api/jobs/${encodeURIComponent(job.id)}${action}`;

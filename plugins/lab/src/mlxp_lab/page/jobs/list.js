@@ -3,19 +3,16 @@
 import { spelt } from "./curves.js";
 import { hasEnded } from "./follow.js";
 
-/** Kinds that have a section of their own. */
-const SECTIONS = { quantize: "quantize" };
+/** Kinds that have a wizard, and where it is. */
+const WIZARDS = { quantize: ["quantize"], generate: ["datasets", "generate"] };
 
 export function jobListOf(kit) {
-  const { html, hooks, app, Table, Select, Button, State, Progress, format } = kit;
+  const { html, app, Table, Select, Button, State, Progress, format } = kit;
 
   return function JobList() {
     const kind = app.query.value.kind ?? "";
     const listed = kit.usePolled(`/api/jobs?limit=200${kind ? `&kind=${encodeURIComponent(kind)}` : ""}`);
-    const [kinds, setKinds] = hooks.useState([]);
-    hooks.useEffect(() => {
-      void kit.attempt(async () => setKinds(await kit.kinds()));
-    }, []);
+    const kinds = kit.useKinds();
     const cancel = (job) => async () => {
       await kit.attempt(() => app.api.json(`/api/jobs/${job.id}/cancel`, { method: "POST" }));
       listed.again();
@@ -41,7 +38,7 @@ export function jobListOf(kit) {
                   <h3>${spelt(name)}</h3>
                   <p>${summary}</p>
                   <p class="row">
-                    <a class="button" href=${name in SECTIONS ? kit.address(SECTIONS[name]) : kit.address("jobs", "new", name)}>
+                    <a class="button" href=${kit.address(...(WIZARDS[name] ?? ["jobs", "new", name]))}>
                       Start ${spelt(name)}
                     </a>
                     ${device === "cpu" && html`<span class="hint">runs beside others</span>`}

@@ -8,13 +8,11 @@ export function newJobOf(kit) {
   const { html, hooks, app, TextField, NumberField, Select, Check } = kit;
 
   return function NewJob({ name }) {
-    const [kind, setKind] = hooks.useState(undefined);
+    const kinds = kit.useKinds();
+    const kind = kinds.find((each) => each.name === name);
     const [fault, setFault] = hooks.useState(null);
-    hooks.useEffect(() => {
-      void kit.attempt(async () => setKind((await kit.kinds()).find((each) => each.name === name) ?? null));
-    }, [name]);
-    if (kind === undefined) return html`<p class="hint" role="status">…</p>`;
-    if (kind === null) return html`<p class="fault">There is no kind of job “${name}” here.</p>`;
+    if (!kinds.length) return html`<p class="hint" role="status">…</p>`;
+    if (!kind) return html`<p class="fault">There is no kind of job “${name}” here.</p>`;
     const fields = fieldsOf(kind.parameters);
     const start = async (event) => {
       event.preventDefault();

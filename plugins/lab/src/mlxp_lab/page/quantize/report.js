@@ -21,6 +21,7 @@ export function quantizedOf(kit) {
         <a class="button" href=${`${kit.address("jobs", "new", "bench")}?${new URLSearchParams({ model: job.output })}`}>
           Measure its speed
         </a>
+        <${kit.Push} source=${job.output} kind="model" />
       </div>
       ${told?.problem && html`<p class="hint error">${told.problem.message}</p>`}
       ${told?.report && html`<${Report} ...${told} />`}`;

@@ -1,0 +1,9 @@
+/** A link to the form that puts what was made on the hub, where there is such a kind of job. */
+
+export function pushOf({ html, useKinds, address }) {
+  return function Push({ source, kind }) {
+    if (!useKinds().some(({ name }) => name === "push")) return null;
+    const asked = new URLSearchParams({ source, kind });
+    return html`<a class="button" href=${`${address("jobs", "new", "push")}?${asked}`}>Put it on the hub</a>`;
+  };
+}
