@@ -9,6 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 from mlxp_core.contracts import Services
 from mlxp_lab.datasets.routes import routes as datasets
 from mlxp_lab.datasets.shelf import Shelf
+from mlxp_lab.generating.cards import listing as templates
 from mlxp_lab.jobs.desk import JobDesk
 from mlxp_lab.jobs.house import House
 from mlxp_lab.jobs.routes import routes
@@ -29,6 +30,7 @@ def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHa
         inspecting(door.site),
         reporting(door.desk),
         *datasets(Shelf(door.site.datasets)),
+        templates(),
     ]
 
 

@@ -18,7 +18,7 @@ def dataset(home, tmp_path):
     bench = Bench(set_up({}, config=None, environ=os.environ, here=tmp_path, home=tmp_path))
 
     def run(*words, status=0):
-        done = CliRunner().invoke(command(), words, obj=bench)
+        done = CliRunner().invoke(command([]), words, obj=bench)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         assert done.exit_code == status, done.output

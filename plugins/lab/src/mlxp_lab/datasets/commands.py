@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,26 +22,20 @@ from mlxp_lab.datasets.splitting import split_anew
 from mlxp_lab.datasets.tables import SUFFIXES
 from mlxp_lab.lab import site_of
 
-OpenShelf = Callable[[], Shelf]
-"""Returns the shelf; ``--help`` needs none."""
-
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _VALID = click.option("--valid", type=float, default=0.1, show_default=True, help="Share to be watched with.")
 _TEST = click.option("--test", type=float, default=0.0, show_default=True, help="Share to be tested with.")
 _SEED = click.option("--seed", type=int, default=0, show_default=True, help="Decides which rows those are.")
 
 
-def command() -> click.Command:
-    """Return the command."""
+def command(further: Sequence[click.Command]) -> click.Command:
+    """Return the command, with further commands below it."""
 
     @click.group
-    @click.pass_context
-    def dataset(ctx: click.Context) -> None:
-        """Import datasets, look into them, split them."""
-        bench: Workbench = ctx.obj
-        ctx.obj = lambda: Shelf(site_of(bench, bench).datasets)
+    def dataset() -> None:
+        """Import datasets, look into them, split them, have a model write them."""
 
-    for each in (import_, list_, show, inspect_, split, rm):
+    for each in (import_, list_, show, inspect_, split, rm, *further):
         dataset.add_command(each)
     return dataset
 
@@ -70,7 +64,7 @@ def command() -> click.Command:
 @_SEED
 @click.pass_obj
 def import_(
-    shelf: OpenShelf,
+    bench: Workbench,
     /,
     file: Path,
     name: str | None,
@@ -86,15 +80,15 @@ def import_(
         "columns": _pairs(columns),
     }
     asked = msgspec.convert({**told, **given}, ImportRequest)
-    _say(import_into(shelf(), read_file(file), asked))
+    _say(import_into(_shelf(bench), read_file(file), asked))
 
 
 @click.command("list")
 @_JSON
 @click.pass_obj
-def list_(shelf: OpenShelf, as_json: bool) -> None:
+def list_(bench: Workbench, as_json: bool) -> None:
     """List the datasets, newest first."""
-    found = shelf().cards()
+    found = _shelf(bench).cards()
     if as_json:
         _print_json(found)
     elif found:
@@ -119,9 +113,9 @@ def list_(shelf: OpenShelf, as_json: bool) -> None:
 @click.option("--offset", type=click.IntRange(0), default=0, show_default=True, help="How many to leave out.")
 @click.option("--limit", type=click.IntRange(0), default=10, show_default=True, help="How many.")
 @click.pass_obj
-def show(shelf: OpenShelf, name: str, which: str, offset: int, limit: int) -> None:
+def show(bench: Workbench, name: str, which: str, offset: int, limit: int) -> None:
     """Print rows of the dataset NAME, a line each."""
-    place = shelf().find(name)
+    place = _shelf(bench).find(name)
     path = split_file(place, next(split for split in SPLITS if split == which))
     if path is None:
         raise BadRequest(f"{name} has no {which} rows")
@@ -134,12 +128,12 @@ def show(shelf: OpenShelf, name: str, which: str, offset: int, limit: int) -> No
 @_JSON
 @click.pass_obj
 @click.pass_context
-def inspect_(ctx: click.Context, shelf: OpenShelf, name: str, as_json: bool) -> None:
+def inspect_(ctx: click.Context, bench: Workbench, name: str, as_json: bool) -> None:
     """Say what the dataset NAME is, and what is wrong with it; a folder or a file will do, too.
 
     The exit status is 0 where it can be learned from as it is.
     """
-    found = inspect(shelf().find(name))
+    found = inspect(_shelf(bench).find(name))
     if as_json:
         _print_json(found)
     else:
@@ -153,21 +147,25 @@ def inspect_(ctx: click.Context, shelf: OpenShelf, name: str, as_json: bool) -> 
 @_TEST
 @_SEED
 @click.pass_obj
-def split(shelf: OpenShelf, name: str, valid: float, test: float, seed: int) -> None:
+def split(bench: Workbench, name: str, valid: float, test: float, seed: int) -> None:
     """Deal the rows of the dataset NAME out anew; rows that say the same stay together."""
-    _say(split_anew(shelf().get(name), valid=valid, test=test, seed=seed))
+    _say(split_anew(_shelf(bench).get(name), valid=valid, test=test, seed=seed))
 
 
 @click.command
 @click.argument("name")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def rm(shelf: OpenShelf, name: str, yes: bool) -> None:
+def rm(bench: Workbench, name: str, yes: bool) -> None:
     """Remove the dataset NAME."""
-    card = card_of(shelf().get(name))
+    card = card_of(_shelf(bench).get(name))
     if not yes:
         click.confirm(f"remove {name} with its {sum(card.splits.values())} rows?", abort=True)
-    shelf().remove(name)
+    _shelf(bench).remove(name)
+
+
+def _shelf(bench: Workbench) -> Shelf:
+    return Shelf(site_of(bench, bench).datasets)
 
 
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Datasets that are made: from texts by rule, or written by a served model."""
