@@ -1,6 +1,7 @@
 """Guessing changes when tokens are said, and nothing else: not one token, score, reason or number of them."""
 
 import random
+from itertools import pairwise
 
 import mlx.core as mx
 import pytest
@@ -18,8 +19,9 @@ from mlxp_core.engine.past import Past
 from mlxp_core.engine.runner import BatchRunner
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.shelf import Shelf
+from mlxp_core.engine.speculation.drafters import HeadDrafter, ModelDrafter
 from mlxp_core.engine.steps import Decode
-from mlxp_core.kv import policy_for
+from mlxp_core.kv import BatchCache, forward, policy_for
 from mlxp_core.loading.network import Network
 from mlxp_core.promptcache.tiers import Tiers
 from mlxp_core.testing.grammar import check_grammar
@@ -93,24 +95,65 @@ class Tiny(nn.Module):
         return [policy.full(0), policy.sliding(1, WINDOW), policy.state(2, [(HIDDEN,)], [mx.float32])]
 
 
-def made(scheme=PLAIN, **kind):
+class Head(nn.Module):
+    """A draft head of one block."""
+
+    def __init__(self):
+        super().__init__()
+        self.join = nn.Linear(2 * HIDDEN, HIDDEN, bias=False)
+        self.attention = Attention()
+
+    def __call__(self, inputs, hidden, caches):
+        x = self.join(mx.concatenate([inputs.embeddings, hidden], axis=-1))
+        return x + self.attention(x, inputs.at, *caches)
+
+    def make_caches(self, policy):
+        return [policy.full(0)]
+
+
+def made(scheme=PLAIN, seed=3, **kind):
     model = Tiny(**kind)
-    load(model, random_parameters(model, 3))
+    load(model, random_parameters(model, seed))
     policy, kv = policy_for(model, scheme, mx.float32)
     return Network(model=model, policy=policy, kv=kv, vocabulary=VOCABULARY, weight_bytes=0)
 
 
-@pytest.fixture(scope="module", params=[PLAIN, KVScheme(uniform=KVStorage(8, 32))], ids=["plain", "8 bits"])
+def with_head():
+    network, head = made(), Head()
+    load(head, random_parameters(head, 5))
+    return replace(network, drafter=HeadDrafter(network.model, head))
+
+
+def with_model(**other):
+    return replace(made(), drafter=ModelDrafter(made(**other), vocabulary=VOCABULARY))
+
+
+EIGHT = KVScheme(uniform=KVStorage(8, 32))
+KINDS = {
+    "looking up": made,
+    "looking up, 8 bits": lambda: made(EIGHT),
+    "a head": with_head,
+    "a twin": with_model,
+    "a stranger": lambda: with_model(seed=4),
+}
+LOOKING_UP = list(KINDS)[:2]
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def network(request):
-    return made(request.param)
+    return KINDS[request.param]()
 
 
 class House:
     """Scheduler and device runner with a prompt cache, turned by hand."""
 
-    def __init__(self, network, clock, *, stages=(), **engine):
+    def __init__(self, network, clock, *, stages=(), guessing=True, **engine):
+        if guessing:
+            how = {"speculate": "lookup"} if network.drafter is None else {"draft_model": "another"}
+        else:
+            how, network = {}, replace(network, drafter=None)
         shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)
-        chosen = EngineSettings(**{"prompt_cache_bytes": 0, "speculate": "lookup", **engine})
+        chosen = EngineSettings(**{"prompt_cache_bytes": 0, **how, **engine})
         past = Past(shelf, tiers=Tiers(chosen.prompt_cache_bytes), origin=Origin, chunk=chosen.prefill_chunk)
         self.runner = BatchRunner(shelf, {stage.name: stage for stage in stages}, clock, past)
         self.scheduler = Scheduler(["m"], chosen, clock)
@@ -210,12 +253,12 @@ ASKED = st.fixed_dictionaries(
 )
 def test_rows_say_what_they_say_without_guesses(house, orders, asked, batch, chunk, most):
     answers, scores = [], []
-    for speculate in ("off", "lookup"):
+    for guessing in (False, True):
         requests = [
             orders(f"r{number}", **{**one, "constraints": [Every(step) for step in one["constraints"]]})
             for number, one in enumerate(asked)
         ]
-        here = house(batch=batch, prefill_chunk=chunk, speculate=speculate, speculate_tokens=most)
+        here = house(batch=batch, prefill_chunk=chunk, guessing=guessing, speculate_tokens=most)
         here.run_dry(*submit(*requests))
         answers.append([told(one) for one in requests])
         scores.append([number for one in requests for number in numbers(one)])
@@ -234,6 +277,7 @@ def looping(orders, name="r", **more):
     return orders(name, **{"prompt": [5, 6, 7] * 5, **known, **more})
 
 
+@pytest.mark.parametrize("network", [*LOOKING_UP, "a twin"], indirect=True)
 def test_what_repeats_itself_takes_fewer_steps(house, orders):
     asked, here = [looping(orders, f"r{number}") for number in range(3)], house()
     here.run_dry(*submit(*asked))
@@ -248,7 +292,7 @@ def test_what_repeats_itself_takes_fewer_steps(house, orders):
 
 
 def test_nothing_is_guessed_where_nobody_wants_it_or_the_network_cannot_go_back(clocks, orders):
-    for network, engine in ((made(), {"speculate": "off"}), (made(forgets=True), {})):
+    for network, engine in ((made(), {"guessing": False}), (made(forgets=True), {})):
         asked, here = looping(orders), House(network, clocks(), **engine)
         here.run_dry(*submit(asked))
         assert asked.heard[-1].usage.guessed == 0
@@ -258,15 +302,15 @@ def test_nothing_is_guessed_where_nobody_wants_it_or_the_network_cannot_go_back(
 def test_an_end_among_right_guesses_leaves_a_row_that_can_be_gone_on_from(house, orders):
     """The next turn of the conversation finds the whole answer in the prompt cache, as it does without guesses."""
     cached = []
-    for speculate in ("off", "lookup"):
-        here = house(prompt_cache_bytes=2**24, prefill_chunk=16, speculate=speculate)
+    for guessing in (False, True):
+        here = house(prompt_cache_bytes=2**24, prefill_chunk=16, guessing=guessing)
         first = looping(orders, "one", max_tokens=41)
         here.run_dry(*submit(first))
         said = [int(word) for word in text(first).split()]
         again = looping(orders, "two", prompt=[*[5, 6, 7] * 5, *said, 9, 10], max_tokens=8)
         here.run_dry(*submit(again))
         alone = looping(orders, "three", prompt=[*[5, 6, 7] * 5, *said, 9, 10], max_tokens=8)
-        house(speculate="off").run_dry(*submit(alone))
+        house(guessing=False).run_dry(*submit(alone))
         assert told(again) == told(alone)
         cached.append(again.heard[-1].usage.cached)
     assert cached[0] == cached[1] == 15 + 40
@@ -280,7 +324,7 @@ def test_who_leaves_in_the_middle_leaves_the_others_alone(house, orders, at):
     for _ in range(at):
         here.turn()
     here.run_dry(Cancel("leaving"))
-    house(speculate="off").run_dry(*submit(alone))
+    house(guessing=False).run_dry(*submit(alone))
     assert told(staying) == told(alone)
     assert leaving.heard[-1].reason == "cancelled"
     assert text(alone).startswith(text(leaving))
@@ -317,12 +361,13 @@ def test_a_stage_that_breaks_at_guesses_is_asked_once_more_without(network, cloc
     well, alone = looping(orders, "well"), looping(orders, "alone")
     broken = looping(orders, "broken", sampling=sampling)
     House(network, clocks(), stages=[brittle()]).run_dry(*submit(broken, well))
-    House(network, clocks(), speculate="off").run_dry(*submit(alone))
+    House(network, clocks(), guessing=False).run_dry(*submit(alone))
     assert told(well) == told(alone)
     assert isinstance(broken.heard[-1], Failed) == fails
     assert fails or text(broken) == text(alone)
 
 
+@pytest.mark.parametrize("network", LOOKING_UP, indirect=True)
 def test_a_random_text_is_hardly_guessed(house, orders):
     dice = random.Random(1)
     asked = orders(
@@ -333,3 +378,81 @@ def test_a_random_text_is_hardly_guessed(house, orders):
     here = house()
     here.run_dry(*submit(asked))
     assert sum(bool(step.guesses) for step in here.steps if isinstance(step, Decode)) <= 6
+
+
+class Reader:
+    """Rows of a network with a drafter, and beside it what each row has read."""
+
+    def __init__(self, network, prompt, cuts):
+        self.network, self.texts = network, [list(prompt)]
+        self.cache = BatchCache(network.model.make_caches(network.policy), drafter=network.drafter)
+        for start, end in pairwise(sorted({0, len(prompt), *(cut for cut in cuts if cut < len(prompt))})):
+            self.read([prompt[start:end]])
+
+    def read(self, rows, *, revocable=False):
+        width = max(map(len, rows))
+        tokens = mx.array([[*row, *[0] * (width - len(row))] for row in rows], dtype=mx.int32)
+        counts = [len(row) for row in rows]
+        forward(self.network.model, self.cache, tokens, counts=counts, revocable=revocable)
+
+    def join(self, other):
+        self.cache.join(other.cache)
+        self.texts += other.texts
+
+    def say(self, dice):
+        """Read one token of each row and some guesses, and go back into these."""
+        new = [[dice.randrange(VOCABULARY) for _ in range(dice.randint(1, 9))] for _ in self.texts]
+        self.read(new, revocable=True)
+        for row, tokens in enumerate(new):
+            kept = dice.randint(1, len(tokens))
+            assert self.cache.trim(row, len(tokens) - kept)
+            self.texts[row] += tokens[:kept]
+
+    def move(self, dice):
+        """Put the rows into another order, and freeze and thaw one of them."""
+        order = dice.sample(range(len(self.texts)), len(self.texts))
+        frozen = self.cache.freeze(order[0])
+        self.cache.keep(order[1:] or order)
+        thawed = BatchCache(self.network.model.make_caches(self.network.policy), drafter=self.network.drafter)
+        if order[1:]:
+            self.cache.join(thawed.thaw(frozen))
+            order = [*order[1:], order[0]]
+        self.texts = [self.texts[row] for row in order]
+
+    def guesses(self, count=3):
+        scores = []
+
+        def draw(logits):
+            scores.append(logits)
+            return tokens + len(scores)  # a near tie must not decide what comes next
+
+        tokens = mx.array([text[0] % 40 for text in self.texts], dtype=mx.int32)
+        self.network.drafter.ahead(self.cache, tokens, count, draw)
+        return mx.stack(scores, axis=1)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    prompts=st.lists(
+        st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=30), min_size=1, max_size=3
+    ),
+    cuts=st.lists(st.integers(1, 29), max_size=3),
+    doings=st.lists(st.sampled_from(["say", "guess", "move"]), max_size=6),
+    seed=st.integers(0, 99),
+)
+@pytest.mark.parametrize("kind", ["a head", "a stranger"])
+def test_a_drafter_guesses_as_if_it_had_read_all_at_once(kind, prompts, cuts, doings, seed):
+    network, dice = KINDS[kind](), random.Random(seed)
+    rows = Reader(network, prompts[0], cuts)
+    for prompt in prompts[1:]:
+        rows.join(Reader(network, prompt, cuts))
+    for doing in doings:
+        match doing:
+            case "say":
+                rows.say(dice)
+            case "guess":
+                mx.eval(rows.guesses())
+            case "move":
+                rows.move(dice)
+    alone = [Reader(network, text, ()).guesses() for text in rows.texts]
+    assert mx.allclose(rows.guesses(), mx.concatenate(alone), atol=1e-3)

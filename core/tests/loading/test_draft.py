@@ -10,6 +10,7 @@ from mlxp_core.contracts import DraftHead
 from mlxp_core.errors import ModelFolderError, PluginError
 from mlxp_core.loading import open_folder
 from mlxp_core.loading.draft import load_draft
+from mlxp_core.types import Need
 
 FILE = "model.safetensors"
 
@@ -33,7 +34,11 @@ def rename(name):
     return name.removeprefix("guess.") if name.startswith("guess.") else None
 
 
-HEAD = DraftHead(name="guess", build=Guess, rename=rename, float32=("decay",))
+def need(config, value_bytes):
+    return Need(fixed=config.hidden_size * value_bytes)
+
+
+HEAD = DraftHead(name="guess", build=Guess, rename=rename, need=need, float32=("decay",))
 
 
 @pytest.fixture

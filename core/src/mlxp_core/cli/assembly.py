@@ -29,7 +29,9 @@ def assemble(lineup: Lineup, setup: Setup) -> Desk:
     running = settings.section(EngineSettings)
     plans = {model: each.plan for model, each in lineup.models.items()}
     place = place_of(running)
-    weights = {m: reckon_of(p.folder, p.family, p.config, p.eyes, running) for m, p in plans.items()}
+    weights = {
+        m: reckon_of(p.folder, p.family, p.config, p.eyes, running, p.draft) for m, p in plans.items()
+    }
     memory = MemoryPlan(weights, place.machine, running, staying=lineup.pinned)
 
     def loaded(model: str) -> None:

@@ -53,6 +53,7 @@ def fit(  # noqa: PLR0917  # one for each option
 def _fit(ref: str, setup: "Setup", context: int | None, rows: int, *, skus: bool) -> Fit:
     from mlxp_core.cli.models import find  # `mlxp --help` needs none of this
     from mlxp_core.cli.weighing import reckon_of, this_machine_or_fail  # as above
+    from mlxp_core.desk.drafter import draft_plan  # as above
     from mlxp_core.desk.reports import with_recorded  # as above
     from mlxp_core.loading import choose_family, load_frontend, open_folder  # as above
 
@@ -64,7 +65,8 @@ def _fit(ref: str, setup: "Setup", context: int | None, rows: int, *, skus: bool
         raise SetupError(
             f"{folder.name} reads {folder.context} tokens; --context {context} is more than that"
         )
-    reckon = by_backend(reckon_of(folder, family, config, frontend.eyes, settings))
+    draft = draft_plan(setup.registry, settings)
+    reckon = by_backend(reckon_of(folder, family, config, frontend.eyes, settings, draft))
     budget = Budget(budget_of(settings, machine))
     chunk = settings.prefill_chunk
     told = fit_model(folder.name, reckon, machine, budget, chunk=chunk, rows=rows, context=context, skus=skus)

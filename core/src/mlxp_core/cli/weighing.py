@@ -1,6 +1,7 @@
 """From a model folder and the settings to what the model takes; shared by ``serve`` and ``fit``."""
 
 from mlxp_core.contracts import FamilyConfig, ModelFamily
+from mlxp_core.engine import LoadPlan
 from mlxp_core.errors import SetupError
 from mlxp_core.loading.eyes import Eyes
 from mlxp_core.loading.folder import ModelFolder
@@ -31,6 +32,7 @@ def reckon_of(
     config: FamilyConfig,
     eyes: Eyes | None,
     settings: EngineSettings,
+    draft: LoadPlan | None = None,
 ) -> Reckon:
     """Return what weighs a model on any machine, run as the settings say.
 
@@ -39,7 +41,8 @@ def reckon_of(
         family: which claims it.
         config: as the family read it.
         eyes: its vision tower, if it is served with one.
-        settings: type of the weights, how keys and values are kept, and whether rows guess ahead.
+        settings: type of the weights, how keys and values are kept, and what guesses ahead.
+        draft: a smaller model that guesses for it.
 
     Raises:
         ModelFolderError: the model's kv_config.json is damaged.
@@ -49,7 +52,20 @@ def reckon_of(
     scheme = kv_scheme(folder.path, settings)
 
     def reckon(machine: Machine) -> Account:
-        own = weigh(folder, family, config, machine, dtype=settings.dtype, kv=scheme, eyes=eyes)
+        beside = None
+        if draft is not None:
+            beside = weigh(draft.folder, draft.family, draft.config, machine, dtype=draft.dtype, kv=draft.kv)
+        own = weigh(
+            folder,
+            family,
+            config,
+            machine,
+            dtype=settings.dtype,
+            kv=scheme,
+            eyes=eyes,
+            head=settings.by_head,
+            draft=beside,
+        )
         return with_guesses(own, settings)
 
     return reckon

@@ -88,6 +88,14 @@ class LayerCache(Protocol):
         """Go back as ``can_trim`` allowed; where shortening the row's length is all there is to do, do nothing."""
         ...
 
+    def mark(self) -> Callable[[], None]:
+        """Return what brings all rows back to where they stand now, whatever passes come in between.
+
+        Those read no more than the slack of a ring, all together, and no row comes or goes. Where shortening the rows'
+        lengths is all there is to do, it does nothing.
+        """
+        ...
+
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
         """Return the first ``length`` tokens' worth of a row, safe from later writes.
 

@@ -109,6 +109,8 @@ class DraftHead(Struct, frozen=True, kw_only=True):
         build: configuration -> draft network with unset parameters. Imports mlx inside.
         rename: checkpoint tensor name -> parameter name; ``None`` drops the tensor. The family's own ``rename`` drops
             what this one keeps.
+        need: configuration and bytes per stored value -> bytes, by arithmetic (unquantized); ``fixed`` is the hidden
+            state of each row that waits for the token behind it.
         convert: change renamed tensors that need more than a new name; may be absent. If nothing is left then, the
             checkpoint has no draft network.
         float32: endings of parameter names that are float32 whatever type the other weights are served in.
@@ -118,6 +120,7 @@ class DraftHead(Struct, frozen=True, kw_only=True):
     name: str
     build: Callable[[FamilyConfig], DraftNetwork]
     rename: Callable[[str], str | None]
+    need: Callable[[FamilyConfig, int], Need]
     convert: Callable[[MutableMapping[str, mx.array], FamilyConfig], None] | None = None
     float32: tuple[str, ...] = ()
     mlx_name: Callable[[str], str] | None = None

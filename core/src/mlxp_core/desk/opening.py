@@ -1,13 +1,14 @@
 """From a model folder to what an engine and a desk need of it; nothing is loaded yet, and nobody needs a device."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from mlxp_core.desk.drafter import Finder, check_head, check_tokens, draft_plan
 from mlxp_core.engine import LoadPlan
 from mlxp_core.loading import Frontend, choose_family, load_frontend, open_folder
-from mlxp_core.loading.frontend import Formats
 from mlxp_core.loading.kv_config import kv_scheme
 from mlxp_core.types import EngineSettings
 
@@ -21,7 +22,7 @@ class Opened(Struct, frozen=True, eq=False):
 
 def open_model(
     path: Path,
-    registry: Formats,
+    registry: Finder,
     settings: EngineSettings,
     progress: Callable[[int, int], object] | None = None,
 ) -> Opened:
@@ -37,10 +38,13 @@ def open_model(
         UnsupportedModel: no family claims the model.
         ModelFolderError: a file is missing or damaged.
         PluginError: several families claim the model, or a family names a format that no plugin brings.
+        SetupError: what is to guess for the model cannot.
     """
     folder = open_folder(path)
     family, config = choose_family(folder, registry.families)
     frontend = load_frontend(folder, registry)
+    if settings.by_head:
+        check_head(folder, family)
     plan = LoadPlan(
         folder=folder,
         family=family,
@@ -50,6 +54,8 @@ def open_model(
         spell=lambda token: frontend.tokenizer.decode([token]),
         dtype=settings.dtype,
         kv=kv_scheme(path, settings),
+        head=settings.by_head,
+        draft=draft_plan(registry, settings, partial(check_tokens, frontend)),
         progress=progress,
     )
     return Opened(frontend, plan)

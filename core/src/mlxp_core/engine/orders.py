@@ -102,6 +102,8 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         used: ids from this one on are no tokens and never drawn (``Tokenizer.used``); ``None`` = all are.
         dtype: type of the weights, as in ``EngineSettings.dtype``.
         kv: how keys and values are to be kept.
+        head: whether the checkpoint's draft head guesses for it.
+        draft: a smaller model that does; ``None`` = none.
         spell: token -> its text, for explanations of what the prompt cache did.
         progress: told (done, total) bytes or tensors while loading, on the engine thread.
     """
@@ -113,6 +115,8 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     used: int | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     kv: KVScheme = KVScheme()
+    head: bool = False
+    draft: LoadPlan | None = None
     spell: Callable[[int], str] = str
     progress: Callable[[int, int], object] | None = None
 

@@ -26,11 +26,11 @@ class Origin(Struct, frozen=True):
 
 def origin_of(plan: LoadPlan) -> Origin:
     """Return what tells the rows of one model from those of any other."""
-    files = {tensor.file for tensor in plan.folder.tensors.values()}
+    folders = [plan.folder] if plan.draft is None else [plan.folder, plan.draft.folder]
+    files = {tensor.file for folder in folders for tensor in folder.tensors.values()}
+    configs = [folder.path / "config.json" for folder in folders]
     device = str(mx.default_device().type)
-    weights = weights_identity(
-        [*files, plan.folder.path / "config.json"], plan.dtype, __version__, version("mlx"), device
-    )
+    weights = weights_identity([*files, *configs], plan.dtype, __version__, version("mlx"), device)
     return Origin(weights, plan.spell)
 
 

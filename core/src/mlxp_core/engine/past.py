@@ -229,8 +229,7 @@ class Past:
 
     def _namespace(self, sequence: Sequence) -> Namespace:
         order = sequence.order
-        scheme = self._shelf[order.model].policy.scheme
-        return Namespace(self._of(order.model).weights, scheme, order.adapters)
+        return Namespace(self._of(order.model).weights, self._shelf[order.model].scheme, order.adapters)
 
     def _note(self, reuse: Reuse) -> None:
         self._recent.append(reuse)
@@ -271,9 +270,10 @@ def key_of(sequence: Sequence) -> Tokens:
     return prompt_key(prompt.tokens, prompt.spans, [image.digest for image in prompt.images])
 
 
-def empty_row(network: Network) -> BatchCache:
-    """Return a row that holds nothing."""
-    return BatchCache(network.model.make_caches(network.policy))
+def empty_row(network: Network, *, followed: bool = True) -> BatchCache:
+    """Return a row that holds nothing, which the network's drafter follows if it is ``followed``."""
+    drafter = network.drafter if followed else None
+    return BatchCache(network.model.make_caches(network.policy), drafter=drafter)
 
 
 def can_return(cache: BatchCache, reached: int) -> bool:

@@ -86,7 +86,9 @@ class Prompts:
         sequence, network = step.sequence, self._shelf[step.sequence.order.model]
         half = self._half.get(sequence.key)
         if half is None:
-            half = self._half[sequence.key] = HalfRead(sequence, empty_row(network))
+            half = self._half[sequence.key] = HalfRead(
+                sequence, empty_row(network, followed=sequence.order.pool is None)
+            )
         prompt = sequence.order.prompt
         tokens = mx.array(prompt.tokens[step.start : step.start + step.count], dtype=mx.int32)[None]
         shown = self._features.embeddings(sequence.order.model, prompt, step.start, tokens)

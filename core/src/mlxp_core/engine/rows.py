@@ -109,7 +109,7 @@ class Rows:
         for sequence in rows:
             sequence.unread += 1
         if rows:
-            return Decode(rows, wait or bool(guesses), masks, guesses)
+            return Decode(rows, wait or bool(guesses), masks, guesses.known, guesses.drafts)
         return Read() if unread else Rest()
 
     def _masks(self, rows: tuple[Sequence, ...]) -> dict[int, Mask]:

@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from contextlib import AbstractContextManager
 
+from msgspec.structs import replace
+
 from mlxp_core.adapters import AdapterFolder, Fitted
 from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.contracts import VisionNetwork
 from mlxp_core.engine.orders import LoadPlan, Mount, Unmount
 from mlxp_core.engine.sequence import Sequence
+from mlxp_core.engine.speculation.drafting import load_drafter
 from mlxp_core.engine.warming import warm
 from mlxp_core.errors import EngineFault, MlxpError, Unavailable
 from mlxp_core.loading.network import Network, load_network
@@ -29,6 +32,7 @@ def load_plan(plan: LoadPlan, progress: Callable[[int, int], None]) -> Network:
         kv=plan.kv,
         progress=progress,
     )
+    network = replace(network, drafter=load_drafter(plan, network, progress))
     warm(network)
     return network
 

@@ -90,12 +90,14 @@ class Decode(Struct, frozen=True):
         wait: read this step's tokens at once; what the next masks or guesses are depends on them.
         masks: ``Sequence.key`` -> waits for the tokens allowed.
         guesses: ``Sequence.key`` -> what is guessed to be drawn, of rows without a mask; only with ``wait``.
+        drafts: ``Sequence.key`` -> how many tokens the model's drafter is to guess, likewise; in place of ``guesses``.
     """
 
     rows: tuple[Sequence, ...]
     wait: bool = False
     masks: Mapping[int, Mask] = field(default_factory=dict)
     guesses: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    drafts: Mapping[int, int] = field(default_factory=dict)
 
 
 class Read(Struct, frozen=True):

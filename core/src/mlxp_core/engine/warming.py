@@ -15,7 +15,7 @@ def warm(network: Network) -> None:
     On a CPU it is more than speed: before its first compilation in a process MLX looks for a compiler, and a Ctrl-C
     in that moment is lost.
     """
-    row = BatchCache(network.model.make_caches(network.policy))
+    row = BatchCache(network.model.make_caches(network.policy), drafter=network.drafter)
     for width in WIDTHS:
         tokens = mx.zeros((1, width), dtype=mx.int32)
         mx.eval(network.model.logits(forward(network.model, row, tokens)))

@@ -1,6 +1,7 @@
 """Caches: what a batch of rows remembers between passes."""
 
 from mlxp_core.kv.batch import BatchCache, RowSnapshot, forward
+from mlxp_core.kv.drafter import Drafter
 from mlxp_core.kv.full import FullCache
 from mlxp_core.kv.policy import PlainPolicy, QuantizedPolicy
 from mlxp_core.kv.positions import BatchPositions
@@ -12,6 +13,7 @@ from mlxp_core.kv.survey import can_revoke
 __all__ = [
     "BatchCache",
     "BatchPositions",
+    "Drafter",
     "FullCache",
     "PlainPolicy",
     "QuantizedPolicy",

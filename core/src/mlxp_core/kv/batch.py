@@ -1,12 +1,14 @@
 """The caches of a batch and the lengths of its rows, kept together and kept once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self
 
 import mlx.core as mx
 from msgspec import Struct
 
 from mlxp_core.contracts import ImageSpan, Inputs, LanguageModel, LayerCache, Positions, Snapshot
+from mlxp_core.kv.drafter import Drafter
 from mlxp_core.kv.positions import BatchPositions
 
 
@@ -27,15 +29,33 @@ class BatchCache:
     """Rows of a batch.
 
     Attributes:
-        layers: one cache for each layer that keeps state.
+        layers: one cache for each layer that keeps state, those of a drafter behind the network's.
         lengths: tokens each row holds.
+        drafter: reads along; ``None`` = nobody does.
     """
 
-    def __init__(self, layers: Sequence[LayerCache], lengths: Sequence[int] = (0,)) -> None:
-        """Take over ``layers``, whose rows hold ``lengths`` tokens; by default one empty row."""
-        self.layers = list(layers)
+    def __init__(
+        self, layers: Sequence[LayerCache], lengths: Sequence[int] = (0,), *, drafter: Drafter | None = None
+    ) -> None:
+        """Take over ``layers``, whose rows hold ``lengths`` tokens; by default one empty row.
+
+        With a ``drafter`` the row is empty, and gets the drafter's caches, too.
+        """
+        self._own = len(layers)
+        self.layers = list(layers) if drafter is None else [*layers, *drafter.make_caches()]
         self.lengths = list(lengths)
+        self.drafter = drafter
         self._reached = list(lengths)
+
+    @property
+    def own(self) -> list[LayerCache]:
+        """Return the caches of the network itself."""
+        return self.layers[: self._own]
+
+    @property
+    def beside(self) -> list[LayerCache]:
+        """Return the caches of the drafter."""
+        return self.layers[self._own :]
 
     @property
     def rows(self) -> int:
@@ -94,6 +114,17 @@ class BatchCache:
         self.lengths[row] = to
         return True
 
+    @contextmanager
+    def detour(self) -> Iterator[None]:
+        """Bring all rows back at the end to where they stand now; see ``LayerCache.mark``."""
+        ways_back, lengths = [layer.mark() for layer in self.layers], list(self.lengths)
+        try:
+            yield
+        finally:
+            self.lengths = lengths
+            for go_back in ways_back:
+                go_back()
+
     def freeze(self, row: int, starts: Sequence[int] | None = None) -> RowSnapshot:
         """Return a copy of one row that no later pass touches; its arrays are on their way to be evaluated.
 
@@ -111,6 +142,7 @@ class BatchCache:
         """Return a one-row batch that goes on where ``snapshot`` was taken; ``self`` is an empty one."""
         pairs = zip(self.layers, snapshot.layers, strict=True)
         thawed = BatchCache([layer.thaw(frozen) for layer, frozen in pairs], [snapshot.length])
+        thawed.drafter, thawed._own = self.drafter, self._own
         thawed._reached = [snapshot.reached]
         return thawed
 
@@ -125,7 +157,7 @@ def forward(
     images: tuple[tuple[ImageSpan, ...], ...] = (),
     revocable: bool = False,
 ) -> mx.array:
-    """Run one pass over every row and lengthen the rows.
+    """Run one pass over every row, have the drafter follow, if there is one, and lengthen the rows.
 
     Args:
         model: the network.
@@ -142,9 +174,11 @@ def forward(
     width = tokens.shape[1]
     at = cache.begin([width] * cache.rows if counts is None else counts, width, revocable=revocable)
     shown = images if any(images) else ()
-    now, past = _spans_now(shown, at), _spans_before(shown, at)
+    now, past = spans_now(shown, at), spans_before(shown, at)
     inputs = Inputs(tokens=tokens, at=at, embeddings=embeddings, images=now, past_images=past)
-    hidden = model(inputs, cache.layers)
+    hidden = model(inputs, cache.own)
+    if cache.drafter is not None:
+        cache.drafter.follow(inputs, hidden, cache.beside)
     cache.commit(at)
     return hidden
 
@@ -152,7 +186,7 @@ def forward(
 Spans = tuple[tuple[ImageSpan, ...], ...]
 
 
-def _spans_now(rows: Spans, at: Positions) -> Spans:
+def spans_now(rows: Spans, at: Positions) -> Spans:
     """Return the spans of each row that the pass reads any of."""
 
     def read(span: ImageSpan, row: int) -> bool:
@@ -162,7 +196,7 @@ def _spans_now(rows: Spans, at: Positions) -> Spans:
     return tuple(tuple(span for span in spans if read(span, row)) for row, spans in enumerate(rows))
 
 
-def _spans_before(rows: Spans, at: Positions) -> Spans:
+def spans_before(rows: Spans, at: Positions) -> Spans:
     """Return the spans of each row that were over before the pass."""
     return tuple(
         tuple(span for span in spans if span.end <= at.starts[row]) for row, spans in enumerate(rows)

@@ -1,6 +1,6 @@
 """Keys and values of a layer that attends to everything before it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import mlx.core as mx
@@ -76,6 +76,10 @@ class FullCache:
 
     def trim(self, row: int, to: int) -> None:
         """Do nothing: what lies beyond a row's length is never looked at."""
+
+    def mark(self) -> Callable[[], None]:
+        """Return what does nothing: what lies beyond a row's length is never looked at."""
+        return lambda: None
 
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
         """Return a copy of positions ``start .. length - 1`` of a row."""

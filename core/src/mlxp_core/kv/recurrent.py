@@ -78,6 +78,15 @@ class RecurrentCache:
             self._pass.counts[row] = to - self._pass.starts[row]
             self._state = None
 
+    def mark(self) -> Callable[[], None]:
+        """Return what puts the state back that there is now, and what is remembered of the pass that set it."""
+        held = self._state, self._pass
+
+        def back() -> None:
+            self._state, self._pass = held
+
+        return back
+
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:  # noqa: ARG002  # as above
         """Return a copy of a row's state."""
         arrays = tuple(copied(part[row : row + 1]) for part in self.state)

@@ -10,7 +10,7 @@ A pass takes one of two ways:
 out of both. Padding never enters the ring.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import mlx.core as mx
@@ -132,6 +132,10 @@ class SlidingCache:
 
     def trim(self, row: int, to: int) -> None:
         """Do nothing: what lies beyond a row's length is never looked at."""
+
+    def mark(self) -> Callable[[], None]:
+        """Return what does nothing: what lies beyond a row's length is never looked at."""
+        return lambda: None
 
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:
         """Return a copy of those of positions ``start .. length - 1`` that the row's ring holds, in order.

@@ -8,7 +8,21 @@ from mlxp_core.contracts import DraftNetwork, FamilyConfig, ModelFamily
 from mlxp_core.errors import ModelFolderError, PluginError
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.network import set_weights
-from mlxp_core.loading.weights import WeightDtype, read_weights
+from mlxp_core.loading.shards import StoredTensor
+from mlxp_core.loading.weights import WeightDtype, parameter_name, read_weights
+
+
+def draft_tensors(folder: ModelFolder, family: ModelFamily) -> dict[str, StoredTensor]:
+    """Return the tensors of a checkpoint that are its draft head's alone, by the names of the head's parameters."""
+    head, stored = family.draft_head, folder.tensors
+    if head is None:
+        return {}
+    return {
+        target: tensor
+        for name, tensor in stored.items()
+        if parameter_name(name, stored, family) is None
+        and (target := parameter_name(name, stored, head)) is not None
+    }
 
 
 def load_draft(

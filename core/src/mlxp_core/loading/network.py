@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from mlxp_core.contracts import FamilyConfig, KVPolicy, LanguageModel, ModelFamily, RawConfig
 from mlxp_core.errors import ModelFolderError, PluginError
-from mlxp_core.kv import policy_for
+from mlxp_core.kv import Drafter, policy_for
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.packing import NamedModes, Packing, Parts, packing_of
 from mlxp_core.loading.weights import WeightDtype, Weights, cast, read_weights, slices, target_dtype
@@ -39,6 +39,7 @@ class Network(Struct, frozen=True, eq=False):
         used: those from this one on are no tokens and never drawn: padding rows of the head; ``None`` = all are.
         weight_bytes: bytes of its parameters as they are in memory.
         kv: how ``policy`` keeps keys and values.
+        drafter: guesses for it; ``None`` = nobody does, or what has been said does.
     """
 
     model: LanguageModel
@@ -47,6 +48,13 @@ class Network(Struct, frozen=True, eq=False):
     weight_bytes: int
     used: int | None = None
     kv: KVInForce | None = None
+    drafter: Drafter | None = None
+
+    @property
+    def scheme(self) -> str:
+        """Return how rows keep what they keep, a drafter's part too; rows of another scheme cannot be thawed."""
+        own = self.policy.scheme
+        return own if self.drafter is None else f"{own}; drafts: {self.drafter.scheme}"
 
 
 @runtime_checkable

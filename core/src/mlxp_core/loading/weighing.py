@@ -10,6 +10,7 @@ from mlxp_core.contracts import FamilyConfig, ModelFamily
 from mlxp_core.kv.quantized import DIRECT
 from mlxp_core.kv.scheme import choose
 from mlxp_core.kv.survey import AttentionLayer
+from mlxp_core.loading.draft import draft_tensors
 from mlxp_core.loading.eyes import Eyes
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.shards import ITEM_BYTES, StoredTensor, read_header
@@ -32,6 +33,8 @@ def weigh(
     dtype: WeightDtype = "auto",
     kv: KVScheme | None = None,
     eyes: Eyes | None = None,
+    head: bool = False,
+    draft: Account | None = None,
 ) -> Account:
     """Return what a model takes on a machine.
 
@@ -43,6 +46,8 @@ def weigh(
         dtype: type of the weights.
         kv: how keys and values are to be kept.
         eyes: its vision tower, if it is served with one.
+        head: whether its draft head guesses for it.
+        draft: what a smaller model takes that does; ``None`` = none.
 
     Raises:
         SetupError: keys and values cannot be kept so.
@@ -62,7 +67,13 @@ def weigh(
         direct=DIRECT[machine.backend],
         eyes=0 if eyes is None else _eyes(folder, eyes, dtype, machine) + FEATURE_BYTES,
     )
-    return Account(counted, folder.context)
+    if head and family.draft_head is not None:
+        weights = _served(draft_tensors(folder, family), family.draft_head.float32, dtype, machine)
+        own = family.draft_head.need(config, value_bytes)
+        counted = counted.beside(
+            footprint(own, machine, weights=weights, value_bytes=value_bytes, vocabulary=0)
+        )
+    return Account(counted if draft is None else counted.beside(draft.footprint), folder.context)
 
 
 def _kept(tensors: Mapping[str, StoredTensor], owner: Owner) -> Iterator[tuple[str, StoredTensor]]:

@@ -110,6 +110,24 @@ class Footprint(Struct, frozen=True, kw_only=True):
         size = sum(numbers) * self.value_bytes
         return replace(self, adapters=size if len(numbers) < 2 else 2 * size)  # noqa: PLR2004  # one is joined to none
 
+    def beside(self, other: Footprint) -> Footprint:
+        """Return the same with another network that reads all that this one reads, behind it."""
+        weights = self.weights + other.weights
+        return replace(
+            self,
+            weights=weights,
+            read_share=self.read_share * self.weights / weights if weights else 1.0,  # what this one visits
+            slots=(*self.slots, *other.slots),
+            largest=max(self.largest, other.largest),
+            fixed=self.fixed + other.fixed,
+            state=max(self.state, other.state),
+            passing=self.passing + other.passing,
+            transient=self.transient + other.transient,
+            scores=(*self.scores, *other.scores),
+            unpacked=(*self.unpacked, *other.unpacked),
+            vocabulary=max(self.vocabulary, other.vocabulary),
+        )
+
     def row(self, tokens: int) -> int:
         """Return what one row holds when its batch has slots for ``tokens``."""
         return self.fixed + sum(kind.nbytes * slots_for(tokens, kind.most) for kind in self.slots)

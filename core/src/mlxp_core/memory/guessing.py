@@ -13,7 +13,7 @@ from mlxp_core.types import EngineSettings
 
 def with_guesses(account: Account, settings: EngineSettings) -> Account:
     """Return what a model takes, and reads, whose rows guess as the settings say."""
-    if settings.speculate == "off":
+    if not settings.guessing:
         return account
     counted = account.footprint
     draws = 1 + settings.speculate_tokens

@@ -110,6 +110,16 @@ class Tokenizer:
         token: int | None = self._inner.token_to_id(text)
         return token
 
+    def difference(self, other: Tokenizer) -> str | None:
+        """Say in what the tokens of another one differ; ``None`` = they are the same."""
+        if self.used != other.used:
+            return f"there are {other.used} tokens in one, {self.used} in the other"
+        for token in range(self.used):
+            mine, theirs = self._inner.id_to_token(token), other._inner.id_to_token(token)
+            if mine != theirs:
+                return f"token {token} is {theirs!r} in one, {mine!r} in the other"
+        return None
+
     def token_text(self, token: int) -> str:
         """Return what one token shows as; special tokens their marker, parts of characters U+FFFD."""
         marker = self.added_tokens.get(token)

@@ -11,11 +11,11 @@ from pathlib import Path
 from mlxp_core.desk import Desk, Lineup, keeper, line_up, open_model
 from mlxp_core.engine import Engine, LoadPlan, ShelfRules
 from mlxp_core.loading.weighing import weigh
-from mlxp_core.memory import MemoryPlan, Reckon, with_guesses
+from mlxp_core.memory import Account, MemoryPlan, Reckon, with_guesses
 from mlxp_core.memory.device import this_machine
 from mlxp_core.plugins import build_registry, load_plugins, load_settings
 from mlxp_core.testing.client import PATIENCE_S, Flags, Served, on_a_free_port, running
-from mlxp_core.types import EngineSettings, ModelsSettings, PluginSettings, ServerSettings
+from mlxp_core.types import EngineSettings, Machine, ModelsSettings, PluginSettings, ServerSettings
 
 
 @contextmanager
@@ -69,7 +69,18 @@ def _weighed(plans: Mapping[str, LoadPlan], settings: EngineSettings, lineup: Li
 
 
 def _reckon(plan: LoadPlan, settings: EngineSettings) -> Reckon:
-    return lambda machine: with_guesses(
-        weigh(plan.folder, plan.family, plan.config, machine, dtype=plan.dtype, kv=plan.kv, eyes=plan.eyes),
-        settings,
+    return lambda machine: with_guesses(_weigh(plan, machine), settings)
+
+
+def _weigh(plan: LoadPlan, machine: Machine) -> Account:
+    return weigh(
+        plan.folder,
+        plan.family,
+        plan.config,
+        machine,
+        dtype=plan.dtype,
+        kv=plan.kv,
+        eyes=plan.eyes,
+        head=plan.head,
+        draft=None if plan.draft is None else _weigh(plan.draft, machine),
     )

@@ -58,7 +58,9 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         dtype: type of the weights; ``auto`` = float32 on a CPU, as stored elsewhere.
         kv_quant: bits of keys and values: ``config`` = as the model's kv_config.json says, plain without one.
         kv_plain_ends: with bits for all layers, so many attention layers at either end are kept plain.
-        speculate: how tokens are guessed ahead: ``lookup`` = by what followed in the text before; ``off``.
+        speculate: how tokens are guessed ahead: ``lookup`` = by what followed in the text before; ``head`` = by the
+            draft head that the model's files hold; ``off``.
+        draft_model: reference of a smaller model with the same tokens, which guesses in place of ``speculate``.
         speculate_tokens: most tokens guessed for a row at once, 1 to 16.
         on_death: when the engine is lost: ``stay`` up and say so, ``restart`` it with weights loaded anew, or ``exit``.
     """
@@ -73,9 +75,25 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     kv_quant: KVMode = "config"
     kv_plain_ends: int = 0
-    speculate: Literal["off", "lookup"] = "off"
+    speculate: Literal["off", "lookup", "head"] = "off"
+    draft_model: str | None = None
     speculate_tokens: Annotated[int, Meta(ge=1, le=RING_SLACK)] = 8
     on_death: Literal["stay", "restart", "exit"] = "stay"
+
+    @property
+    def by_head(self) -> bool:
+        """Say whether models' own draft heads guess."""
+        return self.speculate == "head" and self.draft_model is None
+
+    @property
+    def drafting(self) -> bool:
+        """Say whether a network guesses: a head, or a smaller model."""
+        return self.by_head or self.draft_model is not None
+
+    @property
+    def guessing(self) -> bool:
+        """Say whether anything does."""
+        return self.drafting or self.speculate != "off"
 
 
 class GenerationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

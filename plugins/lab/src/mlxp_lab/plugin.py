@@ -49,9 +49,8 @@ class LabPlugin:
         from mlxp_lab.bench.job import KIND as BENCH
         from mlxp_lab.generating.job import KIND as GENERATE
         from mlxp_lab.quantize.job import KIND as QUANTIZE
-        from mlxp_lab.training.job import KIND as TRAIN
 
-        return [BENCH, GENERATE, QUANTIZE, TRAIN]
+        return [BENCH, GENERATE, QUANTIZE]
 
     @hookimpl
     def mlxp_commands(self) -> list[click.Command]:
@@ -61,13 +60,11 @@ class LabPlugin:
         from mlxp_lab.datasets.commands import command as dataset
         from mlxp_lab.generating.commands import commands as generating
         from mlxp_lab.quantize.commands import command as quantize
-        from mlxp_lab.training.commands import command as train
 
         return [
             *commands(self.kinds),
             *bench(self.kinds),
             quantize(self.kinds),
-            train(self.kinds),
             dataset(generating(self.kinds)),
         ]
 

@@ -20,6 +20,18 @@ def need(config: Qwen35Config, value_bytes: int) -> Need:
     )
 
 
+def draft_need(config: Qwen35Config, value_bytes: int) -> Need:
+    """Return the bytes of the draft head."""
+    hidden, blocks = config.hidden, config.draft_layers
+    block = _attention(config) + _feedforward(config) + 2 * hidden
+    return Need(
+        weights=(blocks * block + 2 * hidden * hidden + 3 * hidden) * value_bytes,
+        layers=tuple(_cache(config, number, "full_attention", value_bytes) for number in range(blocks)),
+        fixed=hidden * value_bytes,
+        passing=(_passing_attention(config) + 2 * hidden) * value_bytes,
+    )
+
+
 def _cache(config: Qwen35Config, number: int, kind: Kind, value_bytes: int) -> LayerNeed:
     match kind:
         case "linear_attention":

@@ -70,6 +70,7 @@ def mlxp_model_families() -> list[ModelFamily]:
                 name="qwen35-mtp",
                 build=_build_draft,
                 rename=weights.rename_draft,
+                need=need.draft_need,
                 convert=weights.convert_draft,
                 mlx_name=weights.mlx_name_of_draft,
             ),

@@ -82,6 +82,15 @@ class ShiftCache:
     def trim(self, row: int, to: int) -> None:
         """Do nothing: the shift is as it was."""
 
+    def mark(self) -> Callable[[], None]:
+        """Return what puts the shifts back that there are now."""
+        shift, since = self._shift, list(self._since)
+
+        def back() -> None:
+            self._shift, self._since = shift, since
+
+        return back
+
     def freeze(self, row: int, length: int, start: int = 0) -> Snapshot:  # noqa: ARG002  # the contract's signature
         """Return a copy of a row's shift."""
         if self._shift is None:

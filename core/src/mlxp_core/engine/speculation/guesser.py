@@ -1,9 +1,10 @@
 """Which rows of a batch guess, and how many tokens.
 
-A row guesses where its text has what it needs (see ``lookup``), and as far as its draws do not depend on each other in
-other ways: never where each has a mask of its own, never beyond ``max_tokens``. How often its guesses were right says
-what further ones are worth; a row whose guesses are all wrong does without for a while, twice as long each time. What
-all of that is worth to the batch decides how many tokens are guessed (see ``allowance``).
+A row guesses where its text has what it needs (see ``lookup``), or a network guesses for it (see ``drafters``), and as
+far as its draws do not depend on each other in other ways: never where each has a mask of its own, never beyond
+``max_tokens``. How often its guesses were right says what further ones are worth; a row whose guesses are all wrong
+does without for a while, twice as long each time. What all of that is worth to the batch decides how many tokens are
+guessed (see ``allowance``).
 
 While a token is under way that nobody has read, a guess begins with that very token. If it is worth anything, the token
 is read first, and the row guesses anew. A row that is wrong about it has lost a moment, and is judged like any other.
@@ -12,10 +13,10 @@ Nothing here changes what is said: only when.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.speculation.allowance import Allowance
@@ -32,14 +33,24 @@ INERTIA = 0.7
 LONGEST_REST = 64
 """Tokens."""
 
-Guesses = dict[int, tuple[int, ...]]
-"""``Sequence.key`` -> what is guessed to be drawn next."""
+PATIENCE = 4
+"""Drafts that may be all wrong in turn before a row rests; what was looked up has none."""
+
+
+class Guesses(Struct, frozen=True):
+    """By ``Sequence.key``, what is guessed to be drawn next, or how many tokens the model's drafter is to guess."""
+
+    known: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    drafts: Mapping[int, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.known or self.drafts)
 
 
 class _Row(Struct):
     """One row: its text, how much it is trusted, how often in turn it was all wrong, until when it rests.
 
-    ``awaited`` is what it guessed of the token under way.
+    ``lookup`` is empty where a network guesses; ``awaited`` is what the row guessed of the token under way.
     """
 
     lookup: Lookup
@@ -59,7 +70,7 @@ class Guesser:
             settings: how to guess, and most tokens at once.
             clock: seconds that only grow.
         """
-        self._on = settings.speculate != "off"
+        self._on, self._drafting = settings.guessing, settings.drafting
         self._most = settings.speculate_tokens
         self._clock = clock
         self._able: set[str] = set()
@@ -77,37 +88,46 @@ class Guesser:
         While tokens are under way that the rows do not know, the answer says only whether it is worth reading them.
         """
         if not rows or rows[0].order.model not in self._able:
-            return {}
+            return Guesses()
         found = {sequence.key: self._guess_one(sequence) for sequence in rows}
         longest = max(map(len, found.values()))
         if not longest:
-            return {}
+            return Guesses()
         hopes = {
             width: sum(self._hope(key, min(len(guess), width - 1)) for key, guess in found.items())
             for width in range(2, longest + 2)
         }
         width = self._allowances[rows[0].order.model].width(len(rows), hopes)
         guesses = {key: guess[: width - 1] for key, guess in found.items() if guess and width > 1}
+        if self._drafting:
+            return Guesses(drafts={key: len(guess) for key, guess in guesses.items()})
         for sequence in rows:
             if sequence.unread and sequence.key in guesses:
                 self._rows[sequence.key].awaited = guesses[sequence.key][0]
-        return guesses
+        return Guesses({key: tuple(guess) for key, guess in guesses.items()})
 
-    def _guess_one(self, sequence: Sequence) -> tuple[int, ...]:
+    def _guess_one(self, sequence: Sequence) -> SequenceOf[int]:
+        """Return what a row guesses; where a network is to guess, only the number of tokens means anything."""
         row = self._rows.get(sequence.key)
         if row is None:
-            row = self._rows[sequence.key] = _Row(Lookup(sequence.prompt), self._trust)
+            text = () if self._drafting else sequence.prompt
+            row = self._rows[sequence.key] = _Row(Lookup(text), self._trust)
+        if not self._drafting:
+            self._look_back(row, sequence)
+        most = min(self._most, sequence.max_tokens - sequence.produced - sequence.unread - 1)
+        if most < 1 or sequence.produced < row.rests_until:
+            return ()
+        guess = range(most) if self._drafting else row.lookup.guess(most)
+        return () if sequence.hold.waits(sequence.unread + len(guess)) else guess
+
+    def _look_back(self, row: _Row, sequence: Sequence) -> None:
+        """Take in what the row has said, and whether it had guessed it."""
         new = sequence.taken[len(row.lookup) - len(sequence.prompt) :]
         row.lookup.extend(new)
         if new and row.awaited not in (None, new[0]):
             self._judge(row, 0, 1, sequence.produced)
         if new:
             row.awaited = None
-        most = min(self._most, sequence.max_tokens - sequence.produced - sequence.unread - 1)
-        if most < 1 or sequence.produced < row.rests_until:
-            return ()
-        guess = row.lookup.guess(most)
-        return () if sequence.hold.waits(sequence.unread + len(guess)) else guess
 
     def _hope(self, key: int, guessed: int) -> float:
         """Return how many tokens a row may expect of a step with so many guesses."""
@@ -154,7 +174,9 @@ class Guesser:
             row.failures = 0
             return
         row.failures += 1
-        row.rests_until = produced + min(LONGEST_REST, 2 ** (1 + row.failures))
+        in_vain = row.failures - (PATIENCE if self._drafting else 0)
+        if in_vain > 0:
+            row.rests_until = produced + min(LONGEST_REST, 2 ** (1 + in_vain))
 
     def forget_all_but(self, rows: Iterable[Sequence]) -> None:
         """Let go of rows that have ended."""

@@ -13,6 +13,7 @@ from mlxp_core.engine.faults import contained
 from mlxp_core.engine.hold import Mask
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.steps import Decode, Draw, Failure
+from mlxp_core.errors import MlxpError
 from mlxp_core.kv import forward
 from mlxp_core.sampling.sampler import Drawn
 
@@ -67,10 +68,36 @@ def advance(
     Returns:
         The draws, and the rows that have none because theirs failed; those have left the batch.
     """
-    if step.guesses:
-        return _advance_with_guesses(batch, step.guesses, step.masks, adapters)
+    guesses = _drafted(batch, step.drafts, adapters) if step.drafts else step.guesses
+    if guesses:
+        return _advance_with_guesses(batch, guesses, step.masks, adapters)
     with adapters(batch.rows):
         return batch.step(step.masks)
+
+
+def _drafted(batch: Batch, drafts: Mapping[int, int], adapters: Adapters) -> Mapping[int, tuple[int, ...]]:
+    """Return what the drafter guesses for each row, as many tokens as it is to; nothing, if it fails.
+
+    It draws as the rows do, with the same random numbers: the more it is like the model, the more often it is right.
+    """
+    found = contained(_draft, batch, max(drafts.values()), adapters)
+    if isinstance(found, MlxpError):
+        return {}
+    counts = [drafts.get(sequence.key, 0) for sequence in batch.rows]
+    return {
+        sequence.key: tuple(guess[:count])
+        for sequence, guess, count in zip(batch.rows, found, counts, strict=True)
+        if count
+    }
+
+
+def _draft(batch: Batch, count: int, adapters: Adapters) -> list[list[int]]:
+    drafter = batch.network.drafter
+    assert drafter is not None  # noqa: S101  # the scheduler was told that there is one
+    sampler = batch.sampler.ahead([()] * len(batch.rows))
+    with adapters(batch.rows):
+        guesses = drafter.ahead(batch.cache, batch.tokens, count, lambda scores: sampler.draw(scores).tokens)
+    return cast("list[list[int]]", guesses.tolist())
 
 
 def _advance_with_guesses(
