@@ -2,6 +2,7 @@
 
 from mlxp_core.contracts.caches import AttentionCache, KVPolicy, LayerCache, Positions, Snapshot, StateCache
 from mlxp_core.contracts.constraint import Constraint, ConstraintKind, Vocabulary
+from mlxp_core.contracts.division import Cut, Division, kv_share, share
 from mlxp_core.contracts.family import (
     DraftHead,
     DraftNetwork,
@@ -68,7 +69,9 @@ __all__ = [
     "CallSign",
     "Constraint",
     "ConstraintKind",
+    "Cut",
     "Decoded",
+    "Division",
     "DraftHead",
     "DraftNetwork",
     "Encoder",
@@ -111,4 +114,6 @@ __all__ = [
     "Vocabulary",
     "WireProtocol",
     "Workbench",
+    "kv_share",
+    "share",
 ]

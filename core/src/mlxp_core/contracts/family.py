@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import mlx.core as mx
 
     from mlxp_core.contracts.caches import KVPolicy, LayerCache, Positions
+    from mlxp_core.contracts.division import Division
 
 RawConfig = Mapping[str, Any]
 """config.json as parsed; ``Any`` ends in the family's ``config`` reader."""
@@ -156,6 +157,8 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
         draft_head: the draft network its checkpoints may hold; absent = they hold none.
         mlx_name: parameter name and config.json -> what MLX conversions of such a checkpoint call its tensor, which is
             what new files are written with; ``rename`` takes it back. Absent = the same.
+        divide: configuration and number of ranks -> the network of one of them; raises ``UnsupportedModel`` where it
+            cannot be divided so. Absent = never.
     """
 
     name: str
@@ -175,3 +178,4 @@ class ModelFamily(Struct, frozen=True, kw_only=True):
     embeddings: bool = True
     draft_head: DraftHead | None = None
     mlx_name: Callable[[str, RawConfig], str] | None = None
+    divide: Callable[[FamilyConfig, int], Division] | None = None

@@ -42,11 +42,12 @@ _LONGEST_HEADER = 100_000_000
 
 
 class StoredTensor(Struct, frozen=True):
-    """A tensor in a weight file."""
+    """A tensor in a weight file; its numbers begin at byte ``begin``."""
 
     file: Path
     dtype: str
     shape: tuple[int, ...]
+    begin: int = 0
 
 
 def find_tensors(folder: Path) -> dict[str, StoredTensor]:
@@ -82,18 +83,20 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
     header = parse(text, path)
     if not isinstance(header, dict):
         raise ModelFolderError(f"{where(path)} is damaged: its header is no JSON object")
-    room = size - 8 - length
-    return dict(_entries(header, room, path))
+    return dict(_entries(header, 8 + length, size, path))
 
 
-def _entries(header: Mapping[str, Any], room: int, path: Path) -> Iterator[tuple[str, StoredTensor]]:
+def _entries(
+    header: Mapping[str, Any], numbers: int, size: int, path: Path
+) -> Iterator[tuple[str, StoredTensor]]:
     for name, entry in header.items():
         if name != "__metadata__":
-            yield name, _entry(name, entry, room, path)
+            yield name, _entry(name, entry, (numbers, size), path)
 
 
-def _entry(name: str, entry: Any, room: int, path: Path) -> StoredTensor:
-    """Check one entry of a header; ``room`` is how many bytes of numbers the file holds."""
+def _entry(name: str, entry: Any, place: tuple[int, int], path: Path) -> StoredTensor:
+    """Check one entry of a header; the numbers of the file lie between the two bytes of ``place``."""
+    room = place[1] - place[0]
     fields = entry if isinstance(entry, dict) else {}
     dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
     item = ITEM_BYTES.get(dtype) if isinstance(dtype, str) else None
@@ -110,7 +113,7 @@ def _entry(name: str, entry: Any, room: int, path: Path) -> StoredTensor:
         raise ModelFolderError(
             f"{where(path)} is cut off: tensor {name!r} ends at byte {end}, the file has {room}; fetch it again"
         )
-    return StoredTensor(path, str(dtype), tuple(shape))
+    return StoredTensor(path, str(dtype), tuple(shape), place[0] + begin)
 
 
 def _is_counts(value: Any) -> TypeGuard[list[int]]:

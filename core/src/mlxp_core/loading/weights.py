@@ -8,11 +8,14 @@ from typing import Any, Literal, Protocol
 import mlx.core as mx
 from msgspec import Struct
 
-from mlxp_core.contracts import FamilyConfig
+from mlxp_core.contracts import FamilyConfig, ModelFamily
 from mlxp_core.errors import ModelFolderError
 from mlxp_core.loading.files import where
 from mlxp_core.loading.folder import ModelFolder
+from mlxp_core.loading.parts import Part
 from mlxp_core.loading.shards import StoredTensor
+from mlxp_core.loading.slices import Progress as SliceProgress
+from mlxp_core.loading.slices import Slices
 
 WeightDtype = Literal["auto", "float32", "bfloat16", "float16"]
 
@@ -22,10 +25,14 @@ _DTYPES: Mapping[str, mx.Dtype] = {"float32": mx.float32, "bfloat16": mx.bfloat1
 
 
 class Weights(Struct, frozen=True):
-    """Lazy arrays by parameter name, and for each module the path it has in the checkpoint."""
+    """Lazy arrays by parameter name, and for each module the path it has in the checkpoint.
+
+    ``read_bytes`` is what has been read already; whole tensors are read when they are evaluated.
+    """
 
     arrays: dict[str, mx.array]
     origins: Mapping[str, str]
+    read_bytes: int = 0
 
 
 class Owner(Protocol):
@@ -61,26 +68,67 @@ def read_weights(
     Raises:
         ModelFolderError: when a file cannot be read, two tensors take one name, or the owner cannot convert.
     """
-    stored = _load(tensors)
-    arrays: dict[str, mx.array] = {}
+    stored, sources = _load(tensors), sources_of(folder, owner, tensors)
+    arrays = {target: stored[name] for target, name in sources.items()}
+    _convert(folder, owner, config, arrays)
+    return Weights(arrays, _origins(sources))
+
+
+def read_part(
+    folder: ModelFolder, family: ModelFamily, part: Part, progress: SliceProgress | None = None
+) -> Weights:
+    """Return what one rank holds of the tensors that a family keeps, renamed and converted; nothing else is read.
+
+    Args:
+        folder: the model.
+        family: whose parameters they become.
+        part: of which rank.
+        progress: told (bytes read, most that may be); what it raises ends the reading.
+
+    Raises:
+        ModelFolderError: as ``read_weights`` does.
+        UnsupportedModel: a tensor cannot be divided.
+    """
+    sources = sources_of(folder, family, folder.tensors)
+    cut = {target: part.slice_of(target, folder.tensors[name]) for target, name in sources.items()}
+    slices_read = Slices(cut, progress)
+    _convert(folder, family, part.division.config, slices_read)
+    return Weights(dict(slices_read), _origins(sources), slices_read.read_bytes)
+
+
+def sources_of(folder: ModelFolder, owner: Owner, tensors: Mapping[str, Any]) -> dict[str, str]:
+    """Return, for each parameter that tensors are stored for, the name of its tensor.
+
+    Raises:
+        ModelFolderError: two tensors take one name.
+    """
     sources: dict[str, str] = {}
-    for name, array in stored.items():
-        target = parameter_name(name, stored, owner)
-        if target is None:
-            continue
+    for name in tensors:
+        target = parameter_name(name, tensors, owner)
         if target in sources:
             raise ModelFolderError(
                 f"{folder.name}: tensors {sources[target]!r} and {name!r} are both parameter {target!r}"
             )
-        arrays[target], sources[target] = array, name
-    if owner.convert is not None:
-        try:
-            owner.convert(arrays, config)
-        except (LookupError, TypeError, ValueError, RuntimeError) as error:
-            raise ModelFolderError(
-                f"{folder.name}: {owner.name!r} cannot convert the tensors: {type(error).__name__}: {error}"
-            ) from error
-    return Weights(arrays, {_module(target): _module(name) for target, name in sources.items()})
+        if target is not None:
+            sources[target] = name
+    return sources
+
+
+def _convert(
+    folder: ModelFolder, owner: Owner, config: FamilyConfig, arrays: MutableMapping[str, mx.array]
+) -> None:
+    if owner.convert is None:
+        return
+    try:
+        owner.convert(arrays, config)
+    except (LookupError, TypeError, ValueError, RuntimeError) as error:
+        raise ModelFolderError(
+            f"{folder.name}: {owner.name!r} cannot convert the tensors: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _origins(sources: Mapping[str, str]) -> dict[str, str]:
+    return {_module(target): _module(name) for target, name in sources.items()}
 
 
 def parameter_name(name: str, stored: Mapping[str, Any], owner: Owner) -> str | None:

@@ -13,7 +13,7 @@ from mlxp_core.contracts import (
     VisionNetwork,
     VisionTower,
 )
-from mlxp_gemma4 import config, keys, need, thinking, tools, weights
+from mlxp_gemma4 import config, division, keys, need, thinking, tools, weights
 from mlxp_gemma4.eyes import config as eyes
 from mlxp_gemma4.eyes import weights as eye_weights
 
@@ -54,6 +54,7 @@ def mlxp_model_families() -> list[ModelFamily]:
             convert=weights.convert,
             mlx_name=weights.mlx_name,
             need=need.need,
+            divide=division.divide,
             tool_format=tools.FORMAT.name,
             thinking_format=thinking.FORMAT.name,
             vision_tower="gemma4",

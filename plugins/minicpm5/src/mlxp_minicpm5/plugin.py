@@ -2,7 +2,7 @@
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import LanguageModel, ModelFamily, ThinkingFormat, ToolFormat
-from mlxp_minicpm5 import config, thinking, tools, weights
+from mlxp_minicpm5 import config, division, thinking, tools, weights
 
 
 def _build(read: config.MiniCPM5Config) -> LanguageModel:
@@ -24,6 +24,7 @@ def mlxp_model_families() -> list[ModelFamily]:
             rename=weights.rename,
             convert=weights.convert,
             need=config.need,
+            divide=division.divide,
             tool_format=tools.FORMAT.name,
             thinking_format=thinking.FORMAT.name,
             lora_targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),

@@ -15,7 +15,7 @@ from mlxp_core.contracts import (
     VisionNetwork,
     VisionTower,
 )
-from mlxp_qwen35 import config, need, thinking, tools, weights
+from mlxp_qwen35 import config, division, need, thinking, tools, weights
 from mlxp_qwen35.eyes import config as eyes
 from mlxp_qwen35.eyes import weights as eye_weights
 
@@ -57,6 +57,7 @@ def mlxp_model_families() -> list[ModelFamily]:
             convert=weights.convert,
             mlx_name=weights.mlx_name,
             need=need.need,
+            divide=division.divide,
             tool_format=tools.FORMAT.name,
             thinking_format=thinking.FORMAT.name,
             vision_tower="qwen35",
