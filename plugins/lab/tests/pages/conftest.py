@@ -1,10 +1,12 @@
 """A real server with the lab, its page in a real browser, and a stranger's kinds of jobs beside the lab's own."""
 
+import json
 import os
 
+import mlx.core as mx
 import pytest
 
-from mlxp_core.loading.sketch import write_sketch
+from mlxp_core.loading.sketch import sketch_config, write_sketch
 from mlxp_core.testing.live import serve_folders
 
 
@@ -13,16 +15,31 @@ def lab_server(strangers, tmp_path_factory):
     """A server of a small model, with a lab of its own; no job is left behind."""
     home = tmp_path_factory.mktemp("home")
     sketch = write_sketch(home / "sketch")
+    write_adapter(home / "adapters" / "polite")
     known = [str(strangers), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     flags = {
         "engine": {"dtype": "float32", "memory_budget": "4GB"},
         "lab": {"folder": str(home / "lab"), "grace_s": 1.0},
+        "adapters": {"roots": [str(home / "adapters")]},
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, known)))
         patch.syspath_prepend(str(strangers))
         with serve_folders(sketch, flags=flags) as served:
             yield served
+
+
+def write_adapter(folder, rank=2):
+    """Write an adapter for the small model."""
+    config = sketch_config()
+    hidden, width = config["hidden_size"], config["num_attention_heads"] * config["head_dim"]
+    name = "model.layers.0.self_attn.q_proj"
+    tensors = {f"{name}.lora_a": mx.ones((hidden, rank)), f"{name}.lora_b": mx.ones((rank, width))}
+    folder.mkdir(parents=True)
+    mx.save_safetensors(str(folder / "adapters.safetensors"), tensors)
+    lora = {"rank": rank, "scale": 2.0, "dropout": 0.0, "keys": ["self_attn.q_proj"]}
+    told = {"fine_tune_type": "lora", "num_layers": -1, "lora_parameters": lora}
+    (folder / "adapter_config.json").write_text(json.dumps(told))
 
 
 @pytest.fixture

@@ -2,10 +2,13 @@
 
 import { kitOf } from "./kit.js";
 
+/** `kind`: a section that is of use where there is such a kind of job. */
 const SECTIONS = [
   { id: "jobs", title: "Jobs", load: () => import("./jobs/section.js") },
   { id: "quantize", title: "Quantize", load: () => import("./quantize/section.js") },
   { id: "datasets", title: "Datasets", load: () => import("./datasets/section.js") },
+  { id: "finetune", title: "Fine-tune", kind: "train", load: () => import("./finetune/section.js") },
+  { id: "compare", title: "Compare", load: () => import("./compare/section.js") },
 ];
 
 /** @param {HTMLElement} element @param {any} app */
@@ -17,6 +20,8 @@ export default function mount(element, app) {
 
   function Lab() {
     const current = sectionOf(app.rest.value);
+    const kinds = kit.useKinds().map(({ name }) => name);
+    const offered = SECTIONS.filter(({ kind }) => kind === undefined || kinds.includes(kind));
     const { id, Section, fault } = shown.value;
     return html`
       <link rel="stylesheet" href=${new URL("page.css", import.meta.url).href} />
@@ -24,7 +29,7 @@ export default function mount(element, app) {
         <header class="row spread">
           <h1>Lab</h1>
           <nav class="sections" aria-label="Lab">
-            ${SECTIONS.map(
+            ${offered.map(
               (each) => html`
                 <a key=${each.id} href=${kit.address(each.id)} aria-current=${each === current ? "page" : undefined}>
                   ${each.title}

@@ -2,10 +2,12 @@
 
 import { paramOf } from "../kit.js";
 import { spelt } from "./curves.js";
+import { entryOf } from "./entry.js";
 import { fieldsOf, parametersOf } from "./schema.js";
 
 export function newJobOf(kit) {
-  const { html, hooks, app, TextField, NumberField, Select, Check } = kit;
+  const { html, hooks, app } = kit;
+  const Entry = entryOf(kit);
 
   return function NewJob({ name }) {
     const kinds = kit.useKinds();
@@ -31,33 +33,11 @@ export function newJobOf(kit) {
         <p>${kind.summary}</p>
         ${fields.map(
           (field) => html`
-            <${Entry} key=${field.name} field=${field} text=${app.query.value[field.name] ?? ""}
+            <${Entry} key=${field.name} field=${field}
               error=${param === field.name ? fault.message : undefined} />`,
         )}
         ${fault && !fields.some((field) => field.name === param) && html`<p class="hint error" role="alert">${fault.message}</p>`}
         <div class="row"><button type="submit" class="primary">Start</button></div>
       </form>`;
   };
-
-  function Entry({ field, text, error }) {
-    const { kind, name, required, usual } = field;
-    const set = (value) => kit.keep({ [name]: value });
-    const label = required ? spelt(name) : `${spelt(name)} (optional)`;
-    const placeholder = usual === null ? undefined : kind === "text" ? String(usual) : JSON.stringify(usual);
-    const named = { label, error, placeholder };
-    if (kind === "check") {
-      const checked = text === "" ? usual === true : text === "true";
-      return html`<${Check} label=${spelt(name)} checked=${checked} onChange=${(on) => set(String(on))} />`;
-    }
-    if (kind === "choice") {
-      const options = [["", usual === null ? "–" : `usual: ${usual}`], ...field.options.map((each) => [each, each])];
-      return html`<${Select} ...${named} value=${text} options=${options} onChange=${set} />`;
-    }
-    if (kind === "number") {
-      const value = text === "" ? null : Number(text);
-      return html`<${NumberField} ...${named} value=${value} step=${field.step} min=${field.min} max=${field.max} onInput=${set} />`;
-    }
-    const hint = kind === "json" ? "as JSON" : undefined;
-    return html`<${TextField} ...${named} hint=${hint} mono=${kind === "json"} value=${text} onInput=${set} />`;
-  }
 }

@@ -1,11 +1,13 @@
 /** What came of a job: by its kind where there is a view for it, else as it was told. */
 
+import { writtenOf } from "../datasets/written.js";
+import { trainedOf } from "../finetune/result.js";
 import { quantizedOf } from "../quantize/report.js";
 import { spelt } from "./curves.js";
 
 export function resultsOf(kit) {
   const { html, Facts } = kit;
-  const views = { quantize: quantizedOf(kit) };
+  const views = { quantize: quantizedOf(kit), train: trainedOf(kit), generate: writtenOf(kit) };
 
   return function Result({ job }) {
     const View = views[job.kind] ?? Told;
