@@ -16,7 +16,7 @@ from mlxp_core.loading.shards import StoredTensor
 from mlxp_core.loading.weights import Owner, parameter_name, read_weights
 from mlxp_core.workshop.model import OpenModel
 
-__all__ = ["Packing", "Part", "Quantizable", "draft_part", "left_over", "network_part"]
+__all__ = ["Packing", "Part", "Quantizable", "draft_part", "left_over", "mlx_names", "network_part"]
 
 
 class Part(Struct, frozen=True, eq=False):
@@ -44,9 +44,13 @@ def network_part(model: OpenModel) -> Part:
         ModelFolderError: files are damaged, or cannot be converted.
     """
     family = model.family
-    named = family.mlx_name
-    mlx_name = _same if named is None else partial(_with, named, model)
-    return _part(model, family, family.build(model.config), mlx_name, family.float32)
+    return _part(model, family, family.build(model.config), mlx_names(model), family.float32)
+
+
+def mlx_names(model: OpenModel) -> Callable[[str], str]:
+    """Return what tells, of a parameter of the language model, what its tensor is called in new files."""
+    named = model.family.mlx_name
+    return _same if named is None else partial(_with, named, model)
 
 
 def draft_part(model: OpenModel) -> Part | None:

@@ -47,10 +47,10 @@ class LabPlugin:
     def mlxp_lab_jobs(self) -> list[JobKind[Any]]:
         """Return the lab's own kinds of jobs."""
         from mlxp_lab.bench.job import KIND as BENCH
-        from mlxp_lab.generating.job import KIND as GENERATE
         from mlxp_lab.quantize.job import KIND as QUANTIZE
+        from mlxp_lab.training.job import KIND as TRAIN
 
-        return [BENCH, GENERATE, QUANTIZE]
+        return [BENCH, QUANTIZE, TRAIN]
 
     @hookimpl
     def mlxp_commands(self) -> list[click.Command]:
@@ -58,15 +58,10 @@ class LabPlugin:
         from mlxp_lab.bench.commands import commands as bench
         from mlxp_lab.commands import commands
         from mlxp_lab.datasets.commands import command as dataset
-        from mlxp_lab.generating.commands import commands as generating
         from mlxp_lab.quantize.commands import command as quantize
+        from mlxp_lab.training.commands import command as train
 
-        return [
-            *commands(self.kinds),
-            *bench(self.kinds),
-            quantize(self.kinds),
-            dataset(generating(self.kinds)),
-        ]
+        return [*commands(self.kinds), *bench(self.kinds), quantize(self.kinds), train(self.kinds), dataset()]
 
     @hookimpl
     def mlxp_resolve_model(self, ref: str, settings: Settings) -> Path | None:
