@@ -8,21 +8,23 @@ vary one size of a llama at a time: the coefficients of ``passing_values`` are t
 rows are "kept" with keys and values in a few bits.
 """
 
-from typing import Literal
+from typing import Any, Literal, cast
 
 import mlx.core as mx
 
-from mlxp_core.contracts import ModelFamily, RawConfig
+from mlxp_core.contracts import LanguageModel, ModelFamily, RawConfig, VisionTower
 from mlxp_core.kv import BatchCache, forward, policy_for
 from mlxp_core.kv.quantized import DIRECT
-from mlxp_core.memory import footprint
+from mlxp_core.memory import Footprint, footprint, look_of
 from mlxp_core.memory.device import this_machine
 from mlxp_core.sampling.sampler import Sampler
 from mlxp_core.testing.networks import load, parameters, random_parameters
 from mlxp_core.types import KVScheme, KVStorage, Machine, Sampling
 from mlxp_gemma4.plugin import mlxp_model_families as gemma4
+from mlxp_gemma4.plugin import mlxp_vision_towers as gemma4_eyes
 from mlxp_minicpm5.plugin import mlxp_model_families as minicpm5
 from mlxp_qwen35.plugin import mlxp_model_families as qwen35
+from mlxp_qwen35.plugin import mlxp_vision_towers as qwen35_eyes
 
 LLAMA = {
     "model_type": "llama",
@@ -89,6 +91,36 @@ SHAPES = {
     "experts": (gemma4, GEMMA | EXPERTS),
     "qwen": (qwen35, QWEN),
 }
+EYES: dict[str, Any] = {
+    "qwen": (
+        qwen35_eyes,
+        {
+            "vision_config": {
+                "depth": 2,
+                "hidden_size": 1024,
+                "intermediate_size": 4096,
+                "num_heads": 16,
+                "out_hidden_size": 2560,
+            },
+            "text_config": {"hidden_size": 2560},
+        },
+    ),
+    "gemma": (
+        gemma4_eyes,
+        {
+            "vision_config": {
+                "model_type": "gemma4_vision",
+                "num_hidden_layers": 2,
+                "use_clipped_linears": True,
+            },
+            "text_config": {"hidden_size": 2560},
+        },
+    ),
+    "unified": (
+        gemma4_eyes,
+        {"vision_config": {"model_type": "gemma4_unified_vision"}, "text_config": {"hidden_size": 3840}},
+    ),
+}
 CASES = ((64, 512), (256, 256), (256, 2048), (512, 4096))
 
 
@@ -106,6 +138,12 @@ def main() -> None:
             measured, said = pass_bytes(minicpm5()[0], KEPT, machine, chunk, keys, bits)
             name = f"{bits} bits"
             print(f"{name:10}{chunk:8}{keys:8}{measured / 1e6:14.2f}{said / 1e6:10.2f}{measured / said:8.2f}")
+    print("images, with eyes like those of 4B and E4B models:")
+    for name, (brought, raw) in EYES.items():
+        for rows, columns in ((8, 8), (16, 17)):
+            measured, said = image_bytes(brought()[0], raw, machine, rows, columns)
+            size = f"{rows}x{columns}"
+            print(f"{name:10}{size:>16}{measured / 1e6:14.2f}{said / 1e6:10.2f}{measured / said:8.2f}")
     print("copies of the logits while a token is drawn:")
     for top_p, top_k in ((0.0, 0), (0.9, 0), (0.0, 40), (0.9, 40)):
         print(f"top_p {top_p}, top_k {top_k}: {draw_copies(top_p, top_k):.2f}")
@@ -156,6 +194,28 @@ def pass_bytes(
     mx.reset_peak_memory()
     mx.eval(forward(network, cache, tokens)[:, -1:])
     return mx.get_peak_memory() - before - (cache.nbytes - held), said.chunk(chunk, keys)
+
+
+def image_bytes(
+    tower: VisionTower, raw: RawConfig, machine: Machine, rows: int, columns: int
+) -> tuple[int, int]:
+    """Return the measured peak of looking at an image of so many soft tokens, and what the footprint says of it."""
+    config = tower.config(raw)
+    assert config is not None
+    network = tower.build(config)
+    weighed = cast("LanguageModel", network)  # as far as its parameters go, it is one
+    load(weighed, random_parameters(weighed, 1))
+    mx.eval(parameters(weighed))
+    side = config.cut.side if hasattr(config, "cut") else config.side
+    pixels = mx.zeros((rows * side, columns * side, 3), dtype=mx.uint8)
+    mx.eval(pixels)
+    mx.clear_cache()
+    before = mx.get_active_memory()
+    mx.reset_peak_memory()
+    mx.eval(network(pixels, (1, rows, columns)))
+    assert tower.need is not None
+    look = look_of(tower.need(config), machine, 4)
+    return mx.get_peak_memory() - before, Footprint(weights=0, look=look).looking(rows * columns)
 
 
 def draw_copies(top_p: float, top_k: int, rows: int = 8, vocabulary: int = 100_000) -> float:

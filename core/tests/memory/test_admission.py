@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlxp_core.errors import ModelTooLarge, OverBudget
-from mlxp_core.memory import Account, Admission, Footprint, MemoryPlan, demand, footprint, verdict
+from mlxp_core.memory import Account, Admission, Footprint, MemoryPlan, demand, footprint, look_of, verdict
 from mlxp_core.memory.fit import decode_speed, predicted_speed, report
-from mlxp_core.memory.footprint import Scores, Slots
-from mlxp_core.types import Budget, EngineSettings, KVStorage, LayerNeed, Machine, Need
+from mlxp_core.memory.footprint import Look, Scores, Slots
+from mlxp_core.types import Budget, EngineSettings, ImageNeed, KVStorage, LayerNeed, Machine, Need
 
 GIB = 2**30
 M4_PRO = Machine(
@@ -139,6 +139,27 @@ def test_scores_are_built_only_where_nothing_fuses_them():
     assert built(wide, M1) == built(wide, cuda) == (Scores(16, None),)
 
 
+def test_images_take_what_their_patches_do_and_the_pairs_of_them_only_where_nothing_fuses_them():
+    need = ImageNeed(passing=1000, patches=4, heads=2, dim=64, scores=10**6)
+    assert look_of(need, M1, 2) == Look(2000, 0, 2 * 10**6)
+    seeing = Footprint(
+        weights=0, look=look_of(need, Machine(backend="cpu", chip="x", ram_bytes=1, usable_bytes=1), 4)
+    )
+    assert seeing.looking(10) == 10 * 4000 + 10**2 * 2 * 4**2 * 4
+    assert seeing.looking(1000) == 1000 * 4000 + 4 * 10**6
+    assert Footprint(weights=0).looking(1000) == 0
+
+
+def test_an_image_that_does_not_fit_is_told_so():
+    account = Account(Footprint(weights=0, slots=(Slots(1000, None),), look=Look(10**6, 0, None)), 100_000)
+    here = Admission({"m": account}, 10**9, chunk=512)
+    here.check("m", 300, 100, image=200)
+    assert here.answer("m", 300, 10**5, asked=False) > here.answer("m", 300, 10**5, asked=False, image=900)
+    with pytest.raises(OverBudget, match=r"image of 1100 tokens .* smaller") as refused:
+        here.check("m", 1200, 100, image=1100)
+    assert refused.value.param == "messages"
+
+
 def test_what_the_admission_refuses_is_told_with_numbers_and_a_way_out():
     account = Account(Footprint(weights=10**9, slots=(Slots(10**6, None),), largest=0), 100_000)
     here = Admission({"m": account}, 3 * 10**9, chunk=512)
@@ -203,6 +224,8 @@ FOOTPRINTS = st.builds(
         tuple
     ),
     vocabulary=st.integers(0, 300_000),
+    look=st.none()
+    | st.builds(Look, st.integers(0, 10**6), st.integers(0, 10**4), st.none() | st.integers(0, 10**9)),
 )
 TOKENS = st.integers(1, 200_000)
 BUDGETS = st.integers(1, 10**12)
@@ -229,6 +252,7 @@ def test_more_rows_and_longer_rows_never_take_less(counted, rows, chunk):
     assert taken <= demand(counted, len(rows) + 1, max(rows), chunk=chunk)
     assert taken <= demand(counted, len(rows), max(rows) + 1, chunk=chunk)
     assert taken <= demand(counted, len(rows), max(rows), chunk=chunk, prefixes=(100,))
+    assert taken <= demand(counted, len(rows), max(rows), chunk=chunk, image=100)
     assert taken >= sum(counted.row(tokens) for tokens in rows)
 
 
@@ -245,12 +269,12 @@ def test_whoever_is_admitted_leaves_nobody_without(counted, total, rows, one, ch
     assert here.admits("m", [here.longest("m")])
 
 
-@given(FOOTPRINTS, BUDGETS, TOKENS, TOKENS, st.integers(1, 4))
-def test_what_passes_the_check_fits_alone(counted, total, prompt, answer, choices):
+@given(FOOTPRINTS, BUDGETS, TOKENS, TOKENS, st.integers(1, 4), st.integers(0, 2000))
+def test_what_passes_the_check_fits_alone(counted, total, prompt, answer, choices, image):
     try:
         here = Admission({"m": Account(counted, 400_000)}, total, chunk=512)
-        here.check("m", prompt, answer, choices=choices)
+        here.check("m", prompt, answer, choices=choices, image=image)
     except (ModelTooLarge, OverBudget):
         return
     prefixes = (prompt,) if choices > 1 else ()
-    assert here.admits("m", [prompt + answer], prefixes)
+    assert here.spare("m", [prompt + answer], prefixes, image) >= 0

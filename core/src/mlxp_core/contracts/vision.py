@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import Struct
 
 from mlxp_core.contracts.family import RawConfig
+from mlxp_core.types import ImageNeed
 
 if TYPE_CHECKING:
     import mlx.core as mx
@@ -110,6 +111,7 @@ class VisionTower(Struct, frozen=True, kw_only=True):
         convert: change renamed tensors that need more than a new name; may be absent.
         files: names of weight files beside the checkpoint's own that belong to the tower; those present are read.
         float32: endings of parameter names that are float32 whatever type the other weights are served in.
+        need: configuration -> what looking at an image takes beside the weights; absent = nobody counts it.
     """
 
     name: str
@@ -120,3 +122,4 @@ class VisionTower(Struct, frozen=True, kw_only=True):
     convert: Callable[[MutableMapping[str, mx.array], VisionConfig], None] | None = None
     files: tuple[str, ...] = ()
     float32: tuple[str, ...] = ()
+    need: Callable[[VisionConfig], ImageNeed] | None = None

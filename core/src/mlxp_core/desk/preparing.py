@@ -98,6 +98,7 @@ def _prepare_one(
             length,
             asked=request.max_tokens is not None,
             choices=request.choices,
+            image=prompt.largest_image,
         )
     request = replace(request, max_tokens=length)
     choices = tuple(

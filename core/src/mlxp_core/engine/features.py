@@ -65,12 +65,12 @@ class Features:
         return embeddings
 
     def of(self, model: str, pixels: Pixels) -> mx.array:
-        """Return the features of one image, ``[tokens, hidden]``, perhaps not evaluated yet."""
+        """Return the features of one image, ``[tokens, hidden]``, evaluated: one image is looked at at a time."""
         key = (model, pixels.digest)
         features = self._seen.get(key)
         if features is None:
             features = self._shelf.tower(model)(_array(pixels), pixels.grid)
-            mx.async_eval(features)
+            mx.eval(features)
             self._keep(key, features)
         else:
             self._seen.move_to_end(key)

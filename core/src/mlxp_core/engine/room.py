@@ -13,10 +13,17 @@ from mlxp_core.memory import Admission, told
 
 
 class Claim(Struct, frozen=True):
-    """What a row may come to: its tokens, and those of its prompt if that is kept for siblings to fork from."""
+    """What a row may come to.
+
+    Attributes:
+        tokens: of prompt and answer.
+        prefix: of its prompt, if that is kept for siblings to fork from.
+        image: of the largest image in it.
+    """
 
     tokens: int
     prefix: int
+    image: int
 
 
 class Present(Struct, frozen=True):
@@ -88,7 +95,12 @@ class Room:
         order = sequence.order
         choices = 1 if order.pool is not None else order.request.choices
         return contained(
-            self._admission.check, order.model, len(sequence.prompt), sequence.max_tokens, choices=choices
+            self._admission.check,
+            order.model,
+            len(sequence.prompt),
+            sequence.max_tokens,
+            choices=choices,
+            image=order.prompt.largest_image,
         )
 
     def fits(self, holders: SequenceOf[Sequence], one: Sequence) -> bool:
@@ -124,10 +136,12 @@ class Room:
         claims = {holder: _claim(holder) for holder in holders}
         prefixes = {holder.request_id: claim.prefix for holder, claim in claims.items() if claim.prefix}
         rows = [claim.tokens for claim in claims.values()]
-        return self._admission.spare(model, rows, tuple(prefixes.values()))
+        image = max(claim.image for claim in claims.values())
+        return self._admission.spare(model, rows, tuple(prefixes.values()), image)
 
 
 def _claim(sequence: Sequence) -> Claim:
     several = sequence.order.pool is None and sequence.order.request.choices > 1
     prompt = len(sequence.prompt)
-    return Claim(prompt + sequence.max_tokens, prompt if several else 0)
+    image = sequence.order.prompt.largest_image
+    return Claim(prompt + sequence.max_tokens, prompt if several else 0, image)

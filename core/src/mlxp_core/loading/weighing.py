@@ -15,7 +15,7 @@ from mlxp_core.loading.eyes import Eyes
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.shards import ITEM_BYTES, StoredTensor, read_header
 from mlxp_core.loading.weights import Owner, WeightDtype, parameter_name
-from mlxp_core.memory import FEATURE_BYTES, Account, footprint
+from mlxp_core.memory import FEATURE_BYTES, Account, Look, footprint, look_of
 from mlxp_core.types import KVScheme, KVStorage, Machine, Need
 
 _FLOATING = frozenset({"F16", "BF16", "F32", "F64"})
@@ -66,6 +66,7 @@ def weigh(
         storages=_storages(need, kv),
         direct=DIRECT[machine.backend],
         eyes=0 if eyes is None else _eyes(folder, eyes, dtype, machine) + FEATURE_BYTES,
+        look=None if eyes is None else _look(folder, eyes, dtype, machine),
     )
     if head and family.draft_head is not None:
         weights = _served(draft_tensors(folder, family), family.draft_head.float32, dtype, machine)
@@ -135,7 +136,17 @@ def _storages(need: Need, kv: KVScheme | None) -> dict[int, KVStorage]:
 
 
 def _eyes(folder: ModelFolder, eyes: Eyes, dtype: WeightDtype, machine: Machine) -> int:
+    return _served(_kept_eyes(folder, eyes), eyes.tower.float32, dtype, machine)
+
+
+def _look(folder: ModelFolder, eyes: Eyes, dtype: WeightDtype, machine: Machine) -> Look | None:
+    if eyes.tower.need is None:
+        return None
+    value_bytes = _value_bytes(_kept_eyes(folder, eyes), eyes.tower.float32, dtype, machine)
+    return look_of(eyes.tower.need(eyes.config), machine, value_bytes)
+
+
+def _kept_eyes(folder: ModelFolder, eyes: Eyes) -> dict[str, StoredTensor]:
     files = (folder.path / name for name in eyes.tower.files)
     beside = {name: tensor for file in files if file.is_file() for name, tensor in read_header(file).items()}
-    kept = dict(_kept({**folder.tensors, **beside}, eyes.tower))
-    return _served(kept, eyes.tower.float32, dtype, machine)
+    return dict(_kept({**folder.tensors, **beside}, eyes.tower))

@@ -2,7 +2,7 @@
 
 from mlxp_core.memory.admission import Account, Admission, demand, verdict
 from mlxp_core.memory.fit import Reckon, fit
-from mlxp_core.memory.footprint import FEATURE_BYTES, Footprint, footprint
+from mlxp_core.memory.footprint import FEATURE_BYTES, Footprint, Look, footprint, look_of
 from mlxp_core.memory.guessing import with_guesses
 from mlxp_core.memory.plan import MemoryPlan
 from mlxp_core.memory.units import parse_bytes, told
@@ -12,11 +12,13 @@ __all__ = [
     "Account",
     "Admission",
     "Footprint",
+    "Look",
     "MemoryPlan",
     "Reckon",
     "demand",
     "fit",
     "footprint",
+    "look_of",
     "parse_bytes",
     "told",
     "verdict",

@@ -6,7 +6,7 @@ What is held for a set of rows, at most:
     + rows * row(longest)           keys, values and states; the longest row's slots for all
     + row(prompt) for each prefix   a prompt that siblings will fork from, kept apart
     + moving(rows, longest)         one layer twice
-    + chunk(chunk, longest)         one prompt is read at a time
+    + chunk(chunk, longest)         one prompt is read at a time; or the pass over its largest image, before
     + step(rows, longest) + draw    one token of each row
 
 A request that does not fit alone never fits and is refused with these numbers. One that fits alone waits in line until
@@ -33,7 +33,9 @@ LEAST_ANSWER = 1
 """Tokens of the shortest answer: a prompt that fits with less cannot be answered."""
 
 
-def demand(footprint: Footprint, rows: int, longest: int, *, chunk: int, prefixes: Sequence[int] = ()) -> int:
+def demand(
+    footprint: Footprint, rows: int, longest: int, *, chunk: int, prefixes: Sequence[int] = (), image: int = 0
+) -> int:
     """Return the most bytes that ``rows`` take beside the weights, each of at most ``longest`` tokens.
 
     Args:
@@ -42,6 +44,7 @@ def demand(footprint: Footprint, rows: int, longest: int, *, chunk: int, prefixe
         longest: tokens of the longest, prompt and answer.
         chunk: most tokens of a prompt read at once.
         prefixes: tokens of each prompt that is kept for siblings.
+        image: soft tokens of the largest image among them.
     """
     if not rows:
         return 0
@@ -49,7 +52,7 @@ def demand(footprint: Footprint, rows: int, longest: int, *, chunk: int, prefixe
         rows * footprint.row(longest)
         + sum(footprint.row(tokens) for tokens in prefixes)
         + footprint.moving(rows, longest)
-        + footprint.chunk(min(chunk, longest), longest)
+        + max(footprint.chunk(min(chunk, longest), longest), footprint.looking(image))
         + footprint.step(rows, longest)
         + footprint.draw(rows)
     )
@@ -64,6 +67,7 @@ def verdict(
     context: int,
     rows: int = 1,
     prefixes: Sequence[int] = (),
+    image: int = 0,
 ) -> Verdict:
     """Say whether ``rows`` of ``tokens`` each fit, and how many tokens each of them could have.
 
@@ -75,16 +79,17 @@ def verdict(
         context: most tokens that the model reads.
         rows: how many at the same time.
         prefixes: tokens of each prompt that is kept for siblings.
+        image: soft tokens of the largest image among them.
     """
     room = budget.room - footprint.held
 
     def too_much(asked: int) -> bool:
-        return demand(footprint, rows, asked, chunk=chunk, prefixes=prefixes) > room
+        return demand(footprint, rows, asked, chunk=chunk, prefixes=prefixes, image=image) > room
 
     most = max(0, bisect_left(range(context + 1), True, key=too_much) - 1)
     if tokens <= most:
         return Verdict(fits=True, max_tokens=most)
-    wanted = footprint.held + demand(footprint, rows, tokens, chunk=chunk, prefixes=prefixes)
+    wanted = footprint.held + demand(footprint, rows, tokens, chunk=chunk, prefixes=prefixes, image=image)
     return Verdict(
         fits=False,
         max_tokens=most,
@@ -192,7 +197,9 @@ class Admission:
         """Return what a model has at most: the weights of others that stay are reserved."""
         return Budget(self.total, self._weights(self._staying - {model}))
 
-    def verdict(self, model: str, tokens: int, *, rows: int = 1, prefixes: Sequence[int] = ()) -> Verdict:
+    def verdict(
+        self, model: str, tokens: int, *, rows: int = 1, prefixes: Sequence[int] = (), image: int = 0
+    ) -> Verdict:
         """Say whether rows of a model fit when nobody else has any; see ``verdict``."""
         account = self._accounts[model]
         return verdict(
@@ -203,22 +210,28 @@ class Admission:
             context=account.context,
             rows=rows,
             prefixes=prefixes,
+            image=image,
         )
 
-    def longest(self, model: str, *, prefixes: Sequence[int] = ()) -> int:
+    def longest(self, model: str, *, prefixes: Sequence[int] = (), image: int = 0) -> int:
         """Return the most tokens, prompt and answer, that a row of a model can ever have."""
-        return self.verdict(model, 0, prefixes=prefixes).max_tokens
+        return self.verdict(model, 0, prefixes=prefixes, image=image).max_tokens
 
-    def check(self, model: str, prompt: int, answer: int, *, choices: int = 1) -> None:
+    def check(self, model: str, prompt: int, answer: int, *, choices: int = 1, image: int = 0) -> None:
         """Refuse what can never fit.
 
         Raises:
             OverBudget: with the numbers, and what would fit.
         """
         prefixes = (prompt,) if choices > 1 else ()
-        found = self.verdict(model, prompt + answer, prefixes=prefixes)
+        found = self.verdict(model, prompt + answer, prefixes=prefixes, image=image)
         if found.fits:
             return
+        if image and self.verdict(model, prompt + answer, prefixes=prefixes).fits:
+            raise OverBudget(
+                f"an image of {image} tokens does not fit this machine: {found.reason}; send a smaller one",
+                param="messages",
+            )
         room = found.max_tokens - prompt
         advice = f"ask for at most {room}" if room >= LEAST_ANSWER else "shorten the prompt"
         raise OverBudget(
@@ -227,7 +240,9 @@ class Admission:
             param="max_tokens" if room >= LEAST_ANSWER else "prompt",
         )
 
-    def answer(self, model: str, prompt: int, wanted: int, *, asked: bool, choices: int = 1) -> int:
+    def answer(
+        self, model: str, prompt: int, wanted: int, *, asked: bool, choices: int = 1, image: int = 0
+    ) -> int:
         """Return how many tokens an answer may have.
 
         Args:
@@ -236,25 +251,32 @@ class Admission:
             wanted: tokens of the answer, within the model's own context.
             asked: whether the client said so; if not, it is cut to what fits.
             choices: answers to the same prompt.
+            image: soft tokens of the largest image in the prompt.
 
         Raises:
             OverBudget: not even the shortest answer fits, or not what was asked for.
         """
         if not asked:
-            most = self.longest(model, prefixes=(prompt,) if choices > 1 else ()) - prompt
+            most = self.longest(model, prefixes=(prompt,) if choices > 1 else (), image=image) - prompt
             wanted = max(LEAST_ANSWER, min(wanted, most))
-        self.check(model, prompt, wanted, choices=choices)
+        self.check(model, prompt, wanted, choices=choices, image=image)
         return wanted
 
-    def demand(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> int:
+    def demand(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = (), image: int = 0) -> int:
         """Return the most bytes that rows of a model take beside all weights; ``rows`` are their tokens."""
-        footprint = self._accounts[model].footprint
-        return demand(footprint, len(rows), max(rows, default=0), chunk=self._chunk, prefixes=prefixes)
+        return demand(
+            self._accounts[model].footprint,
+            len(rows),
+            max(rows, default=0),
+            chunk=self._chunk,
+            prefixes=prefixes,
+            image=image,
+        )
 
     def admits(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> bool:
         """Say whether these rows fit at the same time."""
         return self.spare(model, rows, prefixes) >= 0
 
-    def spare(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> int:
+    def spare(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = (), image: int = 0) -> int:
         """Return what these rows leave for what can be given back at any time, such as the prompt cache."""
-        return self.total - self._weights(self._loaded | {model}) - self.demand(model, rows, prefixes)
+        return self.total - self._weights(self._loaded | {model}) - self.demand(model, rows, prefixes, image)

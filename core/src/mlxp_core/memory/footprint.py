@@ -10,6 +10,7 @@ What passes allocate and give back is bounded from above, by formulas fitted to 
   device does not fuse attention; a byte of mask for each pair of token and key;
 - keys and values in a few bits are unpacked, one layer at a time: for the prompt that is read, and in a step for all
   rows, unless so few queries share a key that the device multiplies with what is packed;
+- an image: what its tower's ``ImageNeed`` says, before the chunk that it is in;
 - a draw: ``DRAW_COPIES`` float32 copies of the logits of each row;
 - growing, joining, leaving: one layer is copied at a time, so the largest layer of all rows once more;
 - state is computed anew by each pass: the largest one of all rows, ``STATE_COPIES`` times.
@@ -23,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mlxp_core.types import RING_SLACK, KVStorage, LayerNeed, Machine, Need, kv_bytes, slots_for
+from mlxp_core.types import RING_SLACK, ImageNeed, KVStorage, LayerNeed, Machine, Need, kv_bytes, slots_for
 
 DRAW_COPIES = 10
 """Most float32 copies of a row's logits while it is drawn: measured 9.6, with ``top_p`` and nothing else."""
@@ -62,6 +63,14 @@ class Unpacked(Struct, frozen=True):
     stepping: bool
 
 
+class Look(Struct, frozen=True):
+    """An image that is looked at: bytes for each soft token, for each pair of them, and the most that pairs take."""
+
+    each: int
+    pair: int
+    most: int | None
+
+
 class Footprint(Struct, frozen=True, kw_only=True):
     """Bytes of a model that is served.
 
@@ -80,6 +89,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
         scores: of those layers that build them.
         unpacked: of those layers whose keys and values are packed.
         vocabulary: numbers in the logits of a row.
+        look: of an image; ``None`` = it does not see, or nobody counts.
     """
 
     weights: int
@@ -96,6 +106,7 @@ class Footprint(Struct, frozen=True, kw_only=True):
     scores: tuple[Scores, ...] = ()
     unpacked: tuple[Unpacked, ...] = ()
     vocabulary: int = 0
+    look: Look | None = None
 
     @property
     def held(self) -> int:
@@ -136,6 +147,13 @@ class Footprint(Struct, frozen=True, kw_only=True):
         """Return the peak of reading ``tokens`` of a prompt that see ``keys`` keys, themselves included."""
         return self._pass(tokens, keys) + self._unpacking(self.unpacked, 1, keys)
 
+    def looking(self, tokens: int) -> int:
+        """Return the peak of looking at an image of ``tokens`` soft tokens; 0 without any."""
+        if self.look is None:
+            return 0
+        pairs = self.look.pair * tokens**2
+        return self.look.each * tokens + (pairs if self.look.most is None else min(pairs, self.look.most))
+
     def step(self, rows: int, keys: int) -> int:
         """Return the peak of a pass over one token of each row, which see ``keys`` keys each."""
         return self._pass(rows, keys) + self._unpacking([k for k in self.unpacked if k.stepping], rows, keys)
@@ -167,6 +185,7 @@ def footprint(
     eyes: int = 0,
     slack: int = RING_SLACK,
     direct: int = 0,
+    look: Look | None = None,
 ) -> Footprint:
     """Return what a model takes.
 
@@ -180,6 +199,7 @@ def footprint(
         eyes: bytes of its vision tower and of features that are kept.
         slack: slots of a ring beyond its window.
         direct: most queries that may share a packed key for the device to multiply with it as it is.
+        look: what looking at an image takes; see ``look_of``.
     """
     per_slot: dict[int | None, int] = defaultdict(int)
     largest = need.per_token
@@ -205,6 +225,17 @@ def footprint(
         scores=_scores(need.layers, machine, value_bytes),
         unpacked=_unpacked(need.layers, storages or {}, value_bytes, slack=slack, direct=direct),
         vocabulary=vocabulary,
+        look=look,
+    )
+
+
+def look_of(need: ImageNeed, machine: Machine, value_bytes: int) -> Look:
+    """Return what looking at an image takes on a machine, in numbers of ``value_bytes``."""
+    kept = need.heads and not fuses(machine, need.dim, value_bytes)
+    return Look(
+        each=need.passing * value_bytes,
+        pair=need.heads * need.patches**2 * value_bytes if kept else 0,
+        most=None if need.scores is None else need.scores * value_bytes,
     )
 
 

@@ -44,6 +44,11 @@ class Prompt(Struct, frozen=True):
     text: str = ""
     message_ends: tuple[int, ...] = ()
 
+    @property
+    def largest_image(self) -> int:
+        """Return the soft tokens of its largest image; 0 without any."""
+        return max((span.count for span in self.spans), default=0)
+
 
 def prepare(
     request: GenerateRequest,

@@ -31,7 +31,9 @@ from mlxp_core.contracts import (
 )
 from mlxp_core.errors import BadRequest, UnsupportedModel
 from mlxp_core.loading.sketch_tokenizer import sketch_tokenizer
+from mlxp_core.memory import Footprint, look_of
 from mlxp_core.prompting import Sight, Tokenizer
+from mlxp_core.testing.needs import FLOAT32_BYTES, SPARE_BYTES, UNFUSED
 from mlxp_core.testing.networks import parameters, random_parameters
 from mlxp_core.testing.pictures import chequered, picture
 
@@ -235,6 +237,28 @@ class VisionSuite:
         assert features.shape == (pixels.tokens, hidden)
         assert mx.isfinite(features).all()
         assert mx.array_equal(look(network, pixels), features)
+
+    @pytest.mark.parametrize("size", SIZES[:3])
+    def test_looking_takes_no_more_than_need_says(
+        self,
+        tower: VisionTower,
+        config: VisionConfig,
+        preparer: ImagePreparer,
+        network: VisionNetwork,
+        size: tuple[int, int],
+    ) -> None:
+        """The peak of one image; twice as much may pass in a network as small as this."""
+        if tower.need is None:
+            pytest.skip("the tower does not say what an image takes: no plan counts it")
+        pixels = preparer.prepare(chequered(*size), "digest")
+        mx.clear_cache()
+        before = mx.get_active_memory()
+        mx.reset_peak_memory()
+        mx.eval(look(network, pixels))
+        peak = mx.get_peak_memory() - before
+        said = look_of(tower.need(config), UNFUSED, FLOAT32_BYTES)
+        allowed = 2 * Footprint(weights=0, look=said).looking(pixels.tokens) + SPARE_BYTES
+        assert peak <= allowed, f"an image took {peak} bytes, and need allows {allowed}"
 
     def test_features_depend_on_the_image_alone(
         self, preparer: ImagePreparer, network: VisionNetwork

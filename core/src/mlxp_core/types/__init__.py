@@ -31,6 +31,7 @@ from mlxp_core.types.kv import (
 )
 from mlxp_core.types.memory import (
     Budget,
+    ImageNeed,
     LayerNeed,
     Need,
     Verdict,
@@ -163,6 +164,7 @@ __all__ = [
     "GenerationSettings",
     "Grammar",
     "ImageBytes",
+    "ImageNeed",
     "ImageUrl",
     "JsonValue",
     "KVInForce",

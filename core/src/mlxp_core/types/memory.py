@@ -66,6 +66,24 @@ def passing_values(*, hidden: int, inner: int, queries: int, kept: int) -> int:
     return 8 * hidden + 2 * inner + 6 * queries + 3 * kept
 
 
+class ImageNeed(Struct, frozen=True, kw_only=True):
+    """What a tower allocates while it looks at one image, and gives back.
+
+    Attributes:
+        passing: numbers alive for each soft token, scores of attention aside.
+        patches: of a soft token, each of which attends to all patches of the image.
+        heads: that attend; 0 = none does.
+        dim: of a head, as it attends.
+        scores: most scores that are kept at once where the device does not fuse attention; ``None`` = all of a layer.
+    """
+
+    passing: int
+    patches: int = 1
+    heads: int = 0
+    dim: int = 0
+    scores: int | None = None
+
+
 class Budget(Struct, frozen=True):
     """What there is: ``total`` bytes, of which ``reserved`` are spoken for."""
 

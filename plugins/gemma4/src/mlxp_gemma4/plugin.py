@@ -15,6 +15,7 @@ from mlxp_core.contracts import (
 )
 from mlxp_gemma4 import config, division, keys, need, thinking, tools, weights
 from mlxp_gemma4.eyes import config as eyes
+from mlxp_gemma4.eyes import need as eye_need
 from mlxp_gemma4.eyes import weights as eye_weights
 
 
@@ -87,6 +88,7 @@ def mlxp_vision_towers() -> list[VisionTower]:
             name="gemma4",
             config=eyes.read,
             preparer=_preparer,
+            need=eye_need.need,
             build=_build_eyes,
             rename=eye_weights.rename,
             files=(eye_weights.SIDECAR,),

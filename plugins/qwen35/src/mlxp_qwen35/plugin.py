@@ -17,6 +17,7 @@ from mlxp_core.contracts import (
 )
 from mlxp_qwen35 import config, division, need, thinking, tools, weights
 from mlxp_qwen35.eyes import config as eyes
+from mlxp_qwen35.eyes import need as eye_need
 from mlxp_qwen35.eyes import weights as eye_weights
 
 
@@ -99,6 +100,7 @@ def mlxp_vision_towers() -> list[VisionTower]:
             name="qwen35",
             config=eyes.read,
             preparer=_preparer,
+            need=eye_need.need,
             build=_build_eyes,
             rename=eye_weights.rename,
             convert=eye_weights.convert,

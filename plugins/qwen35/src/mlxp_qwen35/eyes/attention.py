@@ -1,16 +1,13 @@
 """Attention of every patch to all of an image, in memory that does not grow with the square of its patches.
 
-Where MLX has a fused kernel, scores are never kept; on Metal there is one for the head widths in ``_FUSED``, so that
+Where MLX has a fused kernel, scores are never kept; on Metal there is one for the head widths in ``FUSED``, so that
 heads in between are padded with zeros, which change neither scores nor sums. Elsewhere scores are kept for a slice of
 the queries at a time, and each slice is computed before the next is begun: MLX allocates ahead of what it computes.
 """
 
 import mlx.core as mx
 
-SCORES = 1 << 26
-"""Scores of all heads that may be kept at a time."""
-
-_FUSED = (64, 80, 128)
+from mlxp_qwen35.eyes.need import SCORES, padded
 
 
 def attend(q: mx.array, k: mx.array, v: mx.array, *, scores: int = SCORES) -> mx.array:
@@ -26,7 +23,7 @@ def attend(q: mx.array, k: mx.array, v: mx.array, *, scores: int = SCORES) -> mx
         ``[1, heads, patches, dim]``.
     """
     _, heads, patches, dim = q.shape
-    room = next((width for width in _FUSED if width >= dim), dim) - dim
+    room = padded(dim) - dim
     if room:
         q, k, v = (mx.pad(part, [(0, 0), (0, 0), (0, 0), (0, room)]) for part in (q, k, v))
     step = max(1, scores // (heads * patches))
