@@ -145,9 +145,27 @@ def test_a_full_batch_never_stalls_a_prompt(house, orders):
     here = house(prefill_chunk=4)
     here.turn(here.submit(orders("short", max_tokens=40)))
     here.run_dry(here.submit(orders("long", prompt=range(1, 30))))
-    kinds = [type(step) for step in here.steps]
-    chunks = [at for at, kind in enumerate(kinds) if kind is Prefill]
+    computed = [type(step) for step in here.steps if not isinstance(step, Read)]
+    chunks = [at for at, kind in enumerate(computed) if kind is Prefill]
     assert max(b - a for a, b in pairwise(chunks)) <= 2
+
+
+def test_the_first_token_waits_for_no_second_one(house, orders):
+    here, asked = house(), orders(max_tokens=4)
+    here.run_dry(here.submit(asked))
+    assert [type(step) for step in here.steps[:3]] == [Prefill, Read, Decode]
+
+
+def test_where_others_are_answered_nothing_pauses_for_a_first_token(house, orders):
+    here = house()
+    here.turn(here.submit(orders("first", max_tokens=40)))
+    here.turn()
+    here.turn()
+    begun = len(here.steps)
+    here.turn(here.submit(orders("second", max_tokens=4)))
+    here.turn()
+    here.turn()
+    assert sorted(type(step).__name__ for step in here.steps[begun:]) == ["Decode", "Decode", "Prefill"]
 
 
 def test_choices_of_one_request_read_the_prompt_once(house, orders):

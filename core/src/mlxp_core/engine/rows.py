@@ -9,7 +9,9 @@
 5. A batch with a constrained row is drawn and read in the same step, as the next mask follows from the token. What
    was drawn ahead is read first. Masks are begun with the decision, and waited for when there are logits.
 6. The same goes for a batch with a row that guesses.
-7. Before the first chunk of a prompt the prompt cache is asked for it, so that only the rest need be read. That is
+7. The first token of a batch is read before the next is drawn: somebody waits for it, and nobody for anything else.
+   On a processor, dispatching a pass takes most of its time, and would come on top.
+8. Before the first chunk of a prompt the prompt cache is asked for it, so that only the rest need be read. That is
    nobody's turn: the chunk follows at once.
 """
 
@@ -99,7 +101,8 @@ class Rows:
     def _next_draw(self) -> Step:
         unread = any(sequence.unread for sequence in self.running)
         wait = any(sequence.constrained for sequence in self.running)
-        if wait and unread:
+        fresh = not any(sequence.taken for sequence in self.running)
+        if unread and (wait or fresh):
             return Read()
         rows = tuple(sequence for sequence in self.running if sequence.wants_more)
         guesses = self._guesser.guess(rows)
