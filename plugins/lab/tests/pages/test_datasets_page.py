@@ -120,12 +120,48 @@ def test_rows_are_split_anew_and_the_dataset_is_removed(lab_page, lab_server, da
     assert lab_server.client.get(f"/api/datasets/{dataset}").status_code == 404
 
 
+PAIRS = (
+    "Q: What is the sun?\nA: A star.\n\nQ: What is the moon?\nA: A rock.\n\nQ: What is Mars?\nA: A planet.\n"
+)
+
+
+def test_a_dataset_is_written_by_a_template_and_typing_survives_a_reload(lab_page, lab_server):
+    page = lab_page("datasets")
+    page.get_by_role("link", name="Have one written").click()
+    template = next(each for each in templates(lab_server) if each["name"] == "sft_qa_pairs")
+    page.get_by_role("article", name=template["label"], exact=True).get_by_role("button").click()
+    form = page.get_by_role("form", name=template["label"], exact=True)
+    form.get_by_label(template["fields"][0]["label"]).fill(PAIRS)
+    form.get_by_label("Name of the dataset").fill("sky")
+    page.reload()
+    assert form.get_by_label(template["fields"][0]["label"]).input_value() == PAIRS
+    form.get_by_role("button", name="Write it").click()
+    page.get_by_role("link", name="Look at its rows").click()
+    rows(page).filter(has_text="A star.").or_(rows(page).filter(has_text="A rock.")).first.wait_for()
+    assert sum(lab_server.client.get("/api/datasets/sky").json()["splits"].values()) == 3
+
+
+def test_what_a_template_lacks_is_told_beside_its_field(lab_page, lab_server):
+    template = next(each for each in templates(lab_server) if each["name"] == "sft_qa_pairs")
+    page = lab_page("datasets", "generate?template=sft_qa_pairs&name=nothing", expected=("400",))
+    page.get_by_role("button", name="Write it").click()
+    page.get_by_role("alert").wait_for()
+    field = page.get_by_role("textbox", name=template["fields"][0]["label"])
+    assert "error" in page.locator(f"#{field.get_attribute('aria-describedby')}").get_attribute("class")
+
+
+def templates(server):
+    return server.client.get("/api/dataset-templates").json()["templates"]
+
+
 @pytest.mark.parametrize("options", [{"color_scheme": "dark"}, PHONE], ids=["dark", "phone"])
 def test_nobody_is_left_out(lab_page, violations, dataset, options):
     page = lab_page("datasets", **options)
     for place, seen in (
         ("datasets", page.get_by_role("link", name=dataset)),
         ("datasets/new", page.get_by_label("Or paste it")),
+        ("datasets/generate", page.get_by_role("button", name="Take this").first),
+        ("datasets/generate?template=rag_qa", page.get_by_role("button", name="Write it")),
         (f"datasets/set/{dataset}", rows(page).first),
     ):
         page.evaluate("place => { location.hash = place }", f"#/lab/{place}")

@@ -34,7 +34,7 @@ export function generateOf(kit) {
         ${templates.map(
           (each) => html`
             <article key=${each.name} class="card stack" aria-label=${each.label}>
-              <h3>${each.label}</h3>
+              <h2>${each.label}</h2>
               <p>${each.summary}</p>
               <p class="row"><span class="badge">${each.form}</span>${each.needs_model && html`<span class="badge">asks the model</span>`}</p>
               <div class="row"><${Button} onClick=${() => kit.keep({ template: each.name })}>Take this<//></div>
