@@ -213,7 +213,7 @@ def test_a_second_signal_stops_at_once(tmp_path):
         found, _ = running.wait_for(r"serves \S+ at (\S+)")
         with (
             httpx.Client(base_url=found[1], timeout=PATIENCE_S) as client,
-            client.stream("POST", "/v1/chat/completions", json=body(stream=True)) as answer,
+            client.stream("POST", "/v1/chat/completions", json=body(stream=True, n=8)) as answer,
         ):
             next(answer.iter_bytes())
             running.process.send_signal(signal.SIGINT)

@@ -1,5 +1,6 @@
 """Orders with real readers over a table of numbers, and a runner on paper."""
 
+import threading
 from collections import Counter
 from types import SimpleNamespace
 
@@ -41,6 +42,18 @@ class Clock:
     def __call__(self):
         self.now += 1.0
         return self.now
+
+
+def engine_threads():
+    return {thread for thread in threading.enumerate() if thread.name == "mlxp-engine"}
+
+
+@pytest.fixture
+def no_thread_left():
+    """Assert that every engine that was begun has ended."""
+    others = engine_threads()
+    yield
+    assert engine_threads() <= others
 
 
 def make_orders(request_id="r", *, prompt=(1, 2, 3), choices=1, constraints=(), sink=None, **asked):
