@@ -48,14 +48,13 @@ def token_losses(model: LanguageModel, taught: Taught) -> mx.array:
     hidden = hidden_states(model, taught.tokens, taught.segments)
     chosen = hidden.reshape(-1, hidden.shape[-1])[taught.places]
     if taught.targets.size <= CHUNK:
-        return _surprise(model, chosen, taught.targets)
-    part = mx.checkpoint(partial(_surprise, model))
-    return mx.concatenate(
-        [
-            part(chosen[first : first + CHUNK], taught.targets[first : first + CHUNK])
-            for first in range(0, taught.targets.size, CHUNK)
-        ]
-    )
+        return _surprise(chosen, model=model, targets=taught.targets)
+    parts = []
+    for first in range(0, taught.targets.size, CHUNK):
+        piece = slice(first, first + CHUNK)
+        surprise = mx.checkpoint(partial(_surprise, model=model, targets=taught.targets[piece]))
+        parts.append(surprise(chosen[piece]))
+    return mx.concatenate(parts)
 
 
 def answer_sums(losses: mx.array, taught: Taught) -> mx.array:
@@ -102,7 +101,7 @@ def _log_odds(mean: mx.array) -> mx.array:
     return below - mx.log(-mx.expm1(below))
 
 
-def _surprise(model: LanguageModel, hidden: mx.array, targets: mx.array) -> mx.array:
+def _surprise(hidden: mx.array, *, model: LanguageModel, targets: mx.array) -> mx.array:
     """Return ``-log p`` of ``targets``, ``[tokens]``, after ``hidden``, ``[tokens, hidden]``."""
     scores = model.logits(hidden).astype(mx.float32)
     said = mx.take_along_axis(scores, targets[:, None], axis=-1)[:, 0]
