@@ -18,6 +18,7 @@ from mlxp_lab.jobs.supervisor import Supervisor
 from mlxp_lab.lab import AskKinds, Lab, open_lab, site_of
 from mlxp_lab.models import listing
 from mlxp_lab.quantize.route import inspecting, reporting
+from mlxp_lab.training.route import inspecting as inspecting_data
 
 
 def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHandler]]:
@@ -31,6 +32,7 @@ def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHa
         reporting(door.desk),
         *datasets(Shelf(door.site.datasets)),
         templates(),
+        inspecting_data(door.site),
     ]
 
 
