@@ -105,12 +105,13 @@ def _prepare_chat(
     tokens, spans = tokenizer.encode_spans(rendering.text)
     if not tokens:
         raise BadRequest("the conversation renders to an empty prompt", param="prompt")
+    starts = [start for start, _ in spans]
     prompt = Prompt(
         check_ids(tokens, tokenizer),
         inside_thinking=thinking is not None and ends_inside(rendering.text[rendering.history :], thinking),
         boundaries=stable_lengths(rendering.text, rendering.ends, tokens, spans, tokenizer),
         text=rendering.text,
-        message_ends=tuple(bisect_left([start for start, _ in spans], end) for end in rendering.words),
+        message_ends=tuple(bisect_left(starts, end) for end in rendering.words),
     )
     return _with_images(prompt, rendering.images, sight, tokenizer) if rendering.images else prompt
 
