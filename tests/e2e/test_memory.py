@@ -5,6 +5,7 @@ import random
 
 import mlx.core as mx
 import pytest
+from msgspec.structs import replace
 
 from mlxp_core.engine import Order
 from mlxp_core.engine.faults import contained
@@ -12,6 +13,7 @@ from mlxp_core.engine.orders import Submit
 from mlxp_core.engine.runner import BatchRunner
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.shelf import Shelf
+from mlxp_core.engine.speculation.drafters import ModelDrafter
 from mlxp_core.errors import OverBudget
 from mlxp_core.kv import policy_for
 from mlxp_core.kv.quantized import DIRECT
@@ -126,12 +128,15 @@ class House:
         )
         self.steps, self.began, self.heard = 0, {}, {}
 
-    def open(self, total=10**12, **settings):
-        shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: self.network)
-        asked = EngineSettings(batch=BATCH, prefill_chunk=CHUNK, prompt_cache_bytes=0, **settings)
-        self.admission = Admission(
-            {"m": with_guesses(Account(self.footprint, CONTEXT), asked)}, total, chunk=CHUNK
-        )
+    def open(self, total=10**12, *, guesses="off"):
+        """Begin; with ``twin`` the network guesses for itself, and its weights are there once."""
+        network, counted, how = self.network, self.footprint, {"speculate": guesses}
+        if guesses == "twin":
+            network = replace(network, drafter=ModelDrafter(network, vocabulary=VOCABULARY))
+            counted, how = counted.beside(replace(counted, weights=0)), {"draft_model": "twin"}
+        shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)
+        asked = EngineSettings(batch=BATCH, prefill_chunk=CHUNK, prompt_cache_bytes=0, **how)
+        self.admission = Admission({"m": with_guesses(Account(counted, CONTEXT), asked)}, total, chunk=CHUNK)
         gc.collect()
         self.others = mx.get_active_memory() - self.weights  # of tests before this one
         self.runner = BatchRunner(shelf, {})
@@ -196,23 +201,23 @@ def test_weights_and_rows_are_what_is_predicted(house):
         assert max(held) == pytest.approx(house.footprint.row(prompt + answer), rel=0.05)
 
 
-@pytest.mark.parametrize("speculate", ["off", "lookup"])
-def test_a_peak_is_what_is_predicted_of_rows_and_passes(house, speculate):
-    here = house.open(speculate=speculate)
+@pytest.mark.parametrize("guesses", ["off", "lookup", "twin"])
+def test_a_peak_is_what_is_predicted_of_rows_and_passes(house, guesses):
+    here = house.open(guesses=guesses)
     here.run_dry(*(here.order(f"peak-{name}", tokens(500), 8) for name in range(4)))
     predicted = here.admission.held + here.admission.demand("m", [508] * 4)
     assert 0.6 * predicted < here.peak <= predicted
 
 
-@pytest.mark.parametrize("speculate", ["off", "lookup"])
-def test_a_budget_holds_and_everybody_is_answered(house, speculate):
+@pytest.mark.parametrize("guesses", ["off", "lookup"])
+def test_a_budget_holds_and_everybody_is_answered(house, guesses):
     dice = random.Random(5)
     asked = [(dice.randint(5, 250), dice.randint(2, 8)) for _ in range(64)]
     sizes = sorted((sum(one) for one in asked), reverse=True)
-    plenty = house.open(speculate=speculate).admission
+    plenty = house.open(guesses=guesses).admission
     half = plenty.demand("m", sizes[:BATCH]) // 2
     total = plenty.held + max(half, plenty.demand("m", sizes[:1]))
-    here = house.open(total, speculate=speculate)
+    here = house.open(total, guesses=guesses)
     assert not here.admission.admits("m", sizes[:BATCH])
     here.steps, here.began = 0, {}
     orders = [

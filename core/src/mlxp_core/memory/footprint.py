@@ -132,8 +132,8 @@ class Footprint(Struct, frozen=True, kw_only=True):
             largest=max(self.largest, other.largest),
             fixed=self.fixed + other.fixed,
             state=max(self.state, other.state),
-            passing=self.passing + other.passing,
-            transient=self.transient + other.transient,
+            passing=max(self.passing, other.passing),  # their passes come one after the other
+            transient=max(self.transient, other.transient),
             scores=(*self.scores, *other.scores),
             unpacked=(*self.unpacked, *other.unpacked),
             vocabulary=max(self.vocabulary, other.vocabulary),
