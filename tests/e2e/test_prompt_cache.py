@@ -1,5 +1,6 @@
 """Long conversations read each message once, whatever the model can go back to."""
 
+import json
 import random
 import signal
 
@@ -70,6 +71,46 @@ def agent(live, official, folder):
         made = Agent(official(served.url))
         made.stats = lambda: served.engine.stats().prompt_cache
         yield made
+
+
+TALK = {
+    "messages": [{"role": "user", "content": "Tell me of the sea, and of whoever crosses it."}],
+    "max_tokens": 2,
+}
+SURFACES = {
+    "/v1/chat/completions": TALK,
+    "/v1/messages": TALK,
+    "/v1/completions": {"prompt": "The sea, and whoever crosses it,", "max_tokens": 2},
+    "/v1/responses": {"input": "Tell me of the sea, and of whoever crosses it.", "max_output_tokens": 2},
+}
+
+
+def extensions_in(said):
+    """Yield whatever stands under ``mlxp``, at any depth."""
+    if isinstance(said, dict):
+        yield from ([said["mlxp"]] if "mlxp" in said else [])
+        said = list(said.values())
+    for inner in said if isinstance(said, list) else []:
+        yield from extensions_in(inner)
+
+
+@pytest.mark.parametrize("path", SURFACES)
+def test_every_surface_tells_what_the_cache_did(live, sketch, path):
+    def ask(**fields):
+        text = served.client.post(path, json={**SURFACES[path], "temperature": 0, **fields}).text
+        lines = text.splitlines() if fields.get("stream") else [f"data:{text}"]
+        said = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
+        found = [one for part in said if part != "[DONE]" for one in extensions_in(json.loads(part))]
+        return [one["cache"] for one in found if "cache" in one]
+
+    with live(sketch) as served:
+        [first] = ask(explain_cache=True)
+        [whole] = ask(explain_cache=True)
+        [streamed] = ask(explain_cache=True, stream=True)
+        assert ask() == ask(stream=True) == []
+    assert (first["cached"], first["cause"]) == (0, "empty")
+    assert {**whole, "request_id": ""} == {**streamed, "request_id": ""}
+    assert whole["cached"] > 0.5 * whole["prompt"]
 
 
 LONG = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -99,6 +99,7 @@ def _encoder(asked: GenerateRequest, body: wire.MessagesRequest, headers: Mappin
         model=asked.model,
         request_id=headers.get(errors.REQUEST_ID_HEADER),
         shows_thinking=body.thinking is None or body.thinking.display != "omitted",
+        explain_cache=bool(body.explain_cache),
     )
     return StreamEncoder(head) if body.stream else WholeEncoder(head)
 

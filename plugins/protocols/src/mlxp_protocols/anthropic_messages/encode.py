@@ -21,12 +21,14 @@ class Head(Struct, frozen=True, kw_only=True):
     Attributes:
         request_id: of the HTTP request, for errors.
         shows_thinking: whether the words of the reasoning are told.
+        explain_cache: whether the answer tells what the prompt cache did for it.
     """
 
     id: str
     model: str
     request_id: str | None = None
     shows_thinking: bool = True
+    explain_cache: bool = False
 
 
 def call_id_of(call_id: str) -> str:
@@ -51,7 +53,12 @@ def usage_of(usage: Usage) -> wire.Usage:
     )
 
 
-def extension_of(event: Finished, seed: int | None = None) -> wire.Extension | UnsetType:
+def extension_of(head: Head, event: Finished, seed: int | None = None) -> wire.Extension | UnsetType:
     """Return what the protocol has no field for, if there is anything."""
-    said = wire.Extension(seed=seed, cancelled=event.reason == "cancelled", warnings=event.warnings)
+    said = wire.Extension(
+        seed=seed,
+        cancelled=event.reason == "cancelled",
+        warnings=event.warnings,
+        cache=event.reuse if head.explain_cache else None,
+    )
     return UNSET if said == wire.Extension() else said

@@ -166,7 +166,7 @@ class StreamEncoder:
         said = self._begin(event.usage)
         if self._index < 0:
             said += self._block("text", wire.TextBlock(""))
-        end = wire.MessageDelta(ending_of(event), usage_of(event.usage), extension_of(event))
+        end = wire.MessageDelta(ending_of(event), usage_of(event.usage), extension_of(self._head, event))
         return (
             said
             + self._close()

@@ -103,7 +103,7 @@ class WholeEncoder:
             stop_reason=ending.stop_reason,
             stop_sequence=ending.stop_sequence,
             usage=usage_of(end.usage),
-            mlxp=extension_of(end, self._seed),
+            mlxp=extension_of(self._head, end, self._seed),
         )
         return msgspec.json.encode(message)
 

@@ -28,6 +28,7 @@ _HONOURED = {
     "seed": "extension; any integer; the one used is reported as mlxp.seed",
     "sampler_stages": "extension; stage name to its settings",
     "chat_template_kwargs": "extension; enable_thinking wins over thinking, the rest goes to the template",
+    "explain_cache": "extension; mlxp.cache tells what the prompt cache did, and why not more",
     **guided.NOTES,
 }
 

@@ -114,6 +114,7 @@ class MessagesRequest(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     sampler_stages: dict[str, Raw] | None = None
     chat_template_kwargs: dict[str, Primitive | None] | None = None
+    explain_cache: bool | None = None
     guided_json: Raw = ABSENT
     guided_regex: str | None = None
     guided_choice: list[str] | None = None

@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from mlxp_core.types import Reuse
+
 StopReason = Literal["end_turn", "max_tokens", "stop_sequence", "tool_use"]
 
 
@@ -14,11 +16,13 @@ class Extension(Struct, frozen=True, omit_defaults=True):
         seed: the seed in use.
         cancelled: whether the answer was cancelled; the protocol has no reason for it.
         warnings: diagnostics, such as malformed tool markup.
+        cache: how much of the prompt was taken from the prompt cache, and why not more; only where that was asked.
     """
 
     seed: int | None = None
     cancelled: bool = False
     warnings: tuple[str, ...] = ()
+    cache: Reuse | None = None
 
 
 class OutputDetails(Struct, frozen=True):

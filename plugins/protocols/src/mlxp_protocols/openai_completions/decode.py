@@ -62,7 +62,15 @@ class CompletionDecoder:
 
     def _encoder(self, asked: GenerateRequest, body: wire.CompletionRequest) -> Encoder:
         prompts = 1 + len(asked.further_prompts)
-        head = Head(asked.id, int(self._now()), asked.model, self._fingerprint, asked.choices, prompts)
+        head = Head(
+            asked.id,
+            int(self._now()),
+            asked.model,
+            self._fingerprint,
+            asked.choices,
+            prompts,
+            explain_cache=bool(body.explain_cache),
+        )
         if body.stream:
             options = body.stream_options
             return ChunkEncoder(head, include_usage=bool(options and options.include_usage))

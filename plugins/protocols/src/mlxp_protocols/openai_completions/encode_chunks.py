@@ -81,7 +81,7 @@ class ChunkEncoder:
 
     def _finish(self, event: Finished) -> bytes:
         self._spent[event.choice] = event.usage
-        extension = extension_of(event)
+        extension = extension_of(event, explain_cache=self._head.explain_cache)
         said = self._frame(
             event.choice,
             "",

@@ -46,13 +46,13 @@ class _Draft:
             case ThinkingDelta() | CallStarted() | CallDelta() | CallDone() | Prefilled() | Failed():
                 return  # plain text has no thinking and no calls
 
-    def choice(self, index: int, end: Finished) -> wire.Choice:
+    def choice(self, index: int, end: Finished, *, explain_cache: bool) -> wire.Choice:
         return wire.Choice(
             index=index,
             text="".join(self.text),
             logprobs=self.scores.take(),
             finish_reason=REASONS[end.reason],
-            mlxp=extension_of(end, self.seed),
+            mlxp=extension_of(end, self.seed, explain_cache=explain_cache),
         )
 
 
@@ -102,7 +102,7 @@ class WholeEncoder:
             model=self._model,
             system_fingerprint=self._head.fingerprint,
             choices=[
-                draft.choice(index, end)
+                draft.choice(index, end, explain_cache=self._head.explain_cache)
                 for index, (draft, end) in enumerate(zip(self._drafts, ends, strict=True))
             ],
             usage=usage_of(self._head, ((index, end.usage) for index, end in enumerate(ends))),

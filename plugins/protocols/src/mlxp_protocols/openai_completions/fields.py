@@ -26,6 +26,7 @@ _HONOURED = {
     "repetition_window": "extension; tokens that repetition_penalty looks back",
     "adapter": 'extension; "a", "a+b", "a,b" or "none"',
     "sampler_stages": "extension; stage name to its settings",
+    "explain_cache": "extension; choices[].mlxp.cache tells what the prompt cache did, and why not more",
     **guided.NOTES,
 }
 

@@ -54,6 +54,7 @@ class CompletionRequest(Struct, frozen=True, kw_only=True):
     repetition_window: Annotated[int, Meta(ge=1)] | None = None
     adapter: str | None = None
     sampler_stages: dict[str, Raw] | None = None
+    explain_cache: bool | None = None
     guided_json: Raw = ABSENT
     guided_regex: str | None = None
     guided_choice: list[str] | None = None

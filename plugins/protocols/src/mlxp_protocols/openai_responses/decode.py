@@ -110,7 +110,8 @@ class ResponsesDecoder:
     def _encoder(self, body: wire.ResponsesRequest, given: Input, tools: Tools, stem: str) -> Encoder:
         blank = _blank(body, tools, f"resp_{stem}", int(self._now()))
         keep = partial(self._keep, given, stem) if blank.store else lambda _: None
-        teller = Teller(blank, stem, tools.offers, now=self._now, keep=keep)
+        explain = bool(body.explain_cache)
+        teller = Teller(blank, stem, tools.offers, now=self._now, keep=keep, explain_cache=explain)
         return StreamEncoder(teller) if body.stream else WholeEncoder(teller)
 
     def _keep(self, given: Input, stem: str, response: wire_answer.Response) -> None:

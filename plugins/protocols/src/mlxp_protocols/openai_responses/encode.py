@@ -26,16 +26,25 @@ class Teller:
         offers: the tools that calls may mean.
         now: the clock, in seconds since 1970.
         keep: called with the response when it has ended without a failure.
+        explain_cache: whether it tells what the prompt cache did for it.
     """
 
     def __init__(
-        self, blank: wire.Response, stem: str, offers: Offers, *, now: Callable[[], float], keep: Keep
+        self,
+        blank: wire.Response,
+        stem: str,
+        offers: Offers,
+        *,
+        now: Callable[[], float],
+        keep: Keep,
+        explain_cache: bool = False,
     ) -> None:
         self.response = blank
         self._number = count().__next__
         self._draft = Draft(stem, offers, self._number)
         self._now = now
         self._keep = keep
+        self._explain_cache = explain_cache
         self._begun = False
 
     def take(self, event: Said | Started | Prefilled | Finished) -> list[StreamEvent]:
@@ -88,7 +97,12 @@ class Teller:
 
     def _ended(self, event: Finished) -> wire.Response:
         status, details, completed_at = _outcome(event, self._now)
-        extension = replace(self.response.mlxp, stop=event.stop, warnings=event.warnings)
+        extension = replace(
+            self.response.mlxp,
+            stop=event.stop,
+            warnings=event.warnings,
+            cache=event.reuse if self._explain_cache else None,
+        )
         return replace(
             self.response,
             status=status,

@@ -34,6 +34,7 @@ _HONOURED = {
     "adapter": 'extension; "a", "a+b", "a,b" or "none"',
     "sampler_stages": "extension; stage name to its settings",
     "thinking_budget": "extension; most tokens that the thinking before the answer may have",
+    "explain_cache": "extension; mlxp.cache tells what the prompt cache did, and why not more",
     **guided.NOTES,
 }
 

@@ -102,6 +102,7 @@ class ResponsesRequest(Struct, frozen=True, kw_only=True):
     adapter: str | None = None
     sampler_stages: dict[str, Raw] | None = None
     thinking_budget: Annotated[int, Meta(ge=0)] | None = None
+    explain_cache: bool | None = None
     guided_json: Raw = ABSENT
     guided_regex: str | None = None
     guided_choice: list[str] | None = None

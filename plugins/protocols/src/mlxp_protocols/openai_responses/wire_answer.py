@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
+from mlxp_core.types import Reuse
 from mlxp_protocols.openai_responses.wire import Effort, Summary
 
 Status = Literal["in_progress", "completed", "incomplete", "failed", "cancelled"]
@@ -130,11 +131,13 @@ class Extension(Struct, frozen=True, omit_defaults=True):
         seed: the seed in use.
         stop: the stop string that ended the answer.
         warnings: diagnostics, such as malformed tool markup.
+        cache: how much of the prompt was taken from the prompt cache, and why not more; only where that was asked.
     """
 
     seed: int | None = None
     stop: str | None = None
     warnings: tuple[str, ...] = ()
+    cache: Reuse | None = None
 
 
 class ReasoningEcho(Struct, frozen=True):
