@@ -47,6 +47,26 @@ class RevokingLaws:
             off = mx.abs(found - expected).max() / mx.abs(expected).max()
             assert off <= tolerance, f"a row of {len(tokens)} tokens is off by {off}"
 
+    def test_a_detour_leaves_no_trace(
+        self, network: LanguageModel, text: list[int], tolerance: float
+    ) -> None:
+        """Rows read on token by token, as a drafter does, and are then where they were."""
+        session, alone = Session(network), Session(network)
+        for one in (session, alone):
+            one.read([text[:40]])
+            other = Session(network)
+            other.read([text[50:53]])
+            one.cache.join(other.cache)
+        for _ in range(3):
+            with session.cache.detour():
+                for place in range(WIDEST - 1):
+                    session.read([[text[place]], [text[-place]]])
+            found, expected = (one.read([text[:5], text[5:7]]) for one in (session, alone))
+            assert session.cache.lengths == alone.cache.lengths
+            for mine, theirs in zip(found, expected, strict=True):
+                off = mx.abs(mine - theirs).max() / mx.abs(theirs).max()
+                assert off <= tolerance, f"a row is off by {off}"
+
 
 def _parts(count: int, dice: random.Random) -> tuple[int, int]:
     first = dice.randint(0, count)

@@ -6,6 +6,7 @@ from typing import cast
 
 import mlx.core as mx
 import pytest
+from msgspec.structs import replace
 
 from mlxp_core.contracts import LanguageModel
 from mlxp_core.engine.faults import contained
@@ -13,6 +14,7 @@ from mlxp_core.engine.orders import LoadPlan, Order, Submit
 from mlxp_core.engine.runner import BatchRunner
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.shelf import Shelf
+from mlxp_core.engine.speculation.drafters import ModelDrafter
 from mlxp_core.engine.steps import Decode
 from mlxp_core.errors import SetupError
 from mlxp_core.kv import policy_for
@@ -63,7 +65,7 @@ class SpeculatingLaws:
     def test_guessing_changes_nothing_that_is_said(
         self, network: LanguageModel, text: list[int], scheme: str
     ) -> None:
-        """Greedy or not, with penalties or without, beside rows that cannot guess."""
+        """Greedy or not, with penalties or without, looked up or by a drafter, beside rows that cannot guess."""
         try:
             policy, kv = policy_for(network, SCHEMES[scheme], mx.float32)
         except SetupError as error:
@@ -72,14 +74,16 @@ class SpeculatingLaws:
             pytest.skip("a layer of state does not remember its passes: such a network does not speculate")
         vocabulary = network.logits(network.embed(mx.zeros((1, 1), dtype=mx.int32))).shape[-1]
         held = Network(model=network, policy=policy, kv=kv, vocabulary=vocabulary, weight_bytes=0)
-        without, with_guesses = (_answers(held, text, how) for how in ("off", "lookup"))
-        assert [said for said, _ in without] == [said for said, _ in with_guesses]
-        assert sum(usage.accepted for _, usage in with_guesses), "not one guess was right: nothing was tried"
+        twin = replace(held, drafter=ModelDrafter(held, vocabulary=vocabulary))
+        without = [said for said, _ in _answers(held, text)]
+        for guessing in (_answers(held, text, speculate="lookup"), _answers(twin, text, draft_model="twin")):
+            assert [said for said, _ in guessing] == without
+            assert sum(usage.accepted for _, usage in guessing), "not one guess was right: nothing was tried"
 
 
-def _answers(network: Network, text: Sequence[int], speculate: str) -> list[tuple[str, Usage]]:
+def _answers(network: Network, text: Sequence[int], **how: str) -> list[tuple[str, Usage]]:
     """Return what each row says, and what it used."""
-    settings = EngineSettings(batch=ROWS, prompt_cache_bytes=0, speculate=speculate)  # type: ignore[arg-type]
+    settings = EngineSettings(batch=ROWS, prompt_cache_bytes=0, **how)  # type: ignore[arg-type]
     shelf = Shelf({MODEL: cast("LoadPlan", None)}, halted=lambda: False, load=lambda *_: network)
     runner = BatchRunner(shelf, {})
     steps = 0.0  # the clock of a device that takes one second a step, however wide
