@@ -7,6 +7,8 @@ export interface Series {
   readonly values: readonly (number | null)[];
   /** Fill down to zero. */
   readonly filled?: boolean;
+  /** Draw on across what is missing. */
+  readonly joined?: boolean;
 }
 
 interface Props {
@@ -90,7 +92,7 @@ function looks(
         label: each.name,
         stroke: colour(`--part${place % 6}`),
         width: 2,
-        spanGaps: false,
+        spanGaps: each.joined ?? false,
         value: (_: uPlot, value: number | null) => (value === null ? "–" : unit(value)),
         ...(each.filled
           ? { fill: colour(`--part${place % 6}`).replace(/^rgb\((.+)\)$/, "rgba($1, 0.15)") }

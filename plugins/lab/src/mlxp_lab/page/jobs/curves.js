@@ -14,7 +14,9 @@ export function pictures(steps) {
     return {
       title: spelt(title),
       xs: seen,
-      series: members.map((name) => ({ name: spelt(name), values: seen.map((step) => steps.get(step)[name] ?? null) })),
+      series: members
+        .sort((one, other) => one.length - other.length)
+        .map((name) => ({ name: spelt(name), joined: true, values: seen.map((step) => steps.get(step)[name] ?? null) })),
     };
   });
 }
