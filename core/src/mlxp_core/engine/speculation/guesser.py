@@ -2,9 +2,8 @@
 
 A row guesses where its text has what it needs (see ``lookup``), or a network guesses for it (see ``drafters``), and as
 far as its draws do not depend on each other in other ways: never where each has a mask of its own, never beyond
-``max_tokens``. How often its guesses were right says what further ones are worth; a row whose guesses are all wrong
-does without for a while, twice as long each time. What all of that is worth to the batch decides how many tokens are
-guessed (see ``allowance``).
+``max_tokens``. How often its guesses were right says what further ones are worth (see ``rows``). What all of that is
+worth to the batch decides how many tokens are guessed (see ``allowance``).
 
 While a token is under way that nobody has read, a guess begins with that very token. If it is worth anything, the token
 is read first, and the row guesses anew. A row that is wrong about it has lost a moment, and is judged like any other.
@@ -20,21 +19,18 @@ from msgspec import Struct, field
 
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.speculation.allowance import Allowance
-from mlxp_core.engine.speculation.lookup import Lookup
+from mlxp_core.engine.speculation.rows import (
+    UNKNOWN_DRAFT,
+    UNKNOWN_LOOKUP,
+    DraftingRow,
+    LookingRow,
+    Row,
+)
 from mlxp_core.engine.steps import Decode, Draw, Load, Outcome, Read, Step
 from mlxp_core.types import EngineSettings
 
-TRUST = 0.5
-"""Share of right guesses before anything is known."""
-
-INERTIA = 0.7
-"""Weight of the past in a row's trust, and in the trust in rows that have not guessed yet."""
-
-LONGEST_REST = 64
-"""Tokens."""
-
-PATIENCE = 4
-"""Drafts that may be all wrong in turn before a row rests; what was looked up has none."""
+INERTIA = 0.98
+"""Weight of the past in the trust in rows that have not guessed yet, token by token or pass by pass."""
 
 
 class Guesses(Struct, frozen=True):
@@ -45,19 +41,6 @@ class Guesses(Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.known or self.drafts)
-
-
-class _Row(Struct):
-    """One row: its text, how much it is trusted, how often in turn it was all wrong, until when it rests.
-
-    ``lookup`` is empty where a network guesses; ``awaited`` is what the row guessed of the token under way.
-    """
-
-    lookup: Lookup
-    trust: float
-    failures: int = 0
-    rests_until: int = 0
-    awaited: int | None = None
 
 
 class Guesser:
@@ -74,9 +57,9 @@ class Guesser:
         self._most = settings.speculate_tokens
         self._clock = clock
         self._able: set[str] = set()
-        self._rows: dict[int, _Row] = {}
+        self._rows: dict[int, Row] = {}
         self._allowances: defaultdict[str, Allowance] = defaultdict(Allowance)
-        self._trust = TRUST
+        self._trust = UNKNOWN_DRAFT if self._drafting else UNKNOWN_LOOKUP
         self._read_s: float | None = None  # when tokens were read last, if nothing but decoding came after
         self._plain_rows: int | None = (
             None  # for how many rows, if that was a step without guesses after another
@@ -99,35 +82,29 @@ class Guesser:
         }
         width = self._allowances[rows[0].order.model].width(len(rows), hopes)
         guesses = {key: guess[: width - 1] for key, guess in found.items() if guess and width > 1}
+        for sequence in rows:
+            if sequence.key in guesses and not sequence.unread:
+                self._rows[sequence.key].try_for_real()
         if self._drafting:
             return Guesses(drafts={key: len(guess) for key, guess in guesses.items()})
-        for sequence in rows:
-            if sequence.unread and sequence.key in guesses:
-                self._rows[sequence.key].awaited = guesses[sequence.key][0]
         return Guesses({key: tuple(guess) for key, guess in guesses.items()})
 
     def _guess_one(self, sequence: Sequence) -> SequenceOf[int]:
         """Return what a row guesses; where a network is to guess, only the number of tokens means anything."""
         row = self._rows.get(sequence.key)
         if row is None:
-            text = () if self._drafting else sequence.prompt
-            row = self._rows[sequence.key] = _Row(Lookup(text), self._trust)
-        if not self._drafting:
-            self._look_back(row, sequence)
+            row = DraftingRow(self._trust) if self._drafting else LookingRow(sequence.prompt, self._trust)
+            self._rows[sequence.key] = row
+        before = row.trust
         most = min(self._most, sequence.max_tokens - sequence.produced - sequence.unread - 1)
-        if most < 1 or sequence.produced < row.rests_until:
-            return ()
-        guess = range(most) if self._drafting else row.lookup.guess(most)
+        guess = row.guess(sequence, max(0, most))
+        if row.trust != before:
+            self._note(row)
         return () if sequence.hold.waits(sequence.unread + len(guess)) else guess
 
-    def _look_back(self, row: _Row, sequence: Sequence) -> None:
-        """Take in what the row has said, and whether it had guessed it."""
-        new = sequence.taken[len(row.lookup) - len(sequence.prompt) :]
-        row.lookup.extend(new)
-        if new and row.awaited not in (None, new[0]):
-            self._judge(row, 0, 1, sequence.produced)
-        if new:
-            row.awaited = None
+    def _note(self, row: Row) -> None:
+        """Let a row's trust count for rows to come."""
+        self._trust = INERTIA * self._trust + (1 - INERTIA) * row.trust
 
     def _hope(self, key: int, guessed: int) -> float:
         """Return how many tokens a row may expect of a step with so many guesses."""
@@ -156,7 +133,8 @@ class Guesser:
         for draw in draws:
             if draw.guessed:
                 row = self._rows[draw.sequence.key]
-                self._judge(row, len(draw.tokens) - 1, draw.guessed, draw.sequence.produced)
+                row.judge(len(draw.tokens) - 1, draw.guessed, draw.sequence.produced)
+                self._note(row)
         if before_s is None:
             return
         allowance, seconds = self._allowances[draws[0].sequence.order.model], now_s - before_s
@@ -165,18 +143,6 @@ class Guesser:
         else:
             tokens = sum(len(draw.tokens) for draw in draws)
             allowance.note_other(len(draws), tokens, seconds, width=width)
-
-    def _judge(self, row: _Row, right: int, guessed: int, produced: int) -> None:
-        share = right / min(right + 1, guessed)
-        row.trust = INERTIA * row.trust + (1 - INERTIA) * share
-        self._trust = INERTIA * self._trust + (1 - INERTIA) * share
-        if right:
-            row.failures = 0
-            return
-        row.failures += 1
-        in_vain = row.failures - (PATIENCE if self._drafting else 0)
-        if in_vain > 0:
-            row.rests_until = produced + min(LONGEST_REST, 2 ** (1 + in_vain))
 
     def forget_all_but(self, rows: Iterable[Sequence]) -> None:
         """Let go of rows that have ended."""

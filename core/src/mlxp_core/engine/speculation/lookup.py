@@ -32,13 +32,20 @@ class Lookup:
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Take further tokens."""
-        start = len(self._tokens)
+        first = max(0, len(self._tokens) - GRAM + 1)
         self._tokens.extend(tokens)
-        for end in range(start, len(self._tokens)):
-            run = tuple(self._tokens[end - GRAM + 1 : end + 1])
+        recent = self._tokens[first:]
+        self._before.extend([NOWHERE] * (min(len(self._tokens), GRAM - 1) - len(self._before)))
+        for end, run in enumerate(
+            zip(*(recent[place:] for place in range(GRAM)), strict=False), first + GRAM - 1
+        ):
             self._before.append(self._latest.get(run, NOWHERE))
-            if len(run) == GRAM:
-                self._latest[run] = end
+            self._latest[run] = end
+
+    def next(self) -> int | None:
+        """Return what followed when the last tokens stood in this text before; of several places, at the latest."""
+        place = self._before[-1] if self._before else NOWHERE
+        return None if place == NOWHERE else self._tokens[place + 1]
 
     def guess(self, most: int) -> tuple[int, ...]:
         """Return what may come next: no more than ``most`` tokens, nor than agree before them; perhaps none."""
