@@ -9,6 +9,9 @@ import pytest
 from mlxp_core.loading.sketch import sketch_config, write_sketch
 from mlxp_core.testing.live import serve_folders
 
+PATIENCE_MS = 90_000
+"""Jobs are processes: on a busy machine they take their time."""
+
 
 @pytest.fixture(scope="module")
 def lab_server(strangers, tmp_path_factory):
@@ -48,6 +51,7 @@ def lab_page(visit, lab_server, until):
 
     def begin(*place, **options):
         page = visit(f"{lab_server.url}/#/lab/{'/'.join(place)}", **options)
+        page.set_default_timeout(PATIENCE_MS)
         page.get_by_role("navigation", name="Lab").wait_for()
         return page
 

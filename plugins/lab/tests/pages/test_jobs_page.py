@@ -123,7 +123,8 @@ def test_a_job_that_is_not_there_is_told(lab_page):
 FIELDS = """async ([schema, texts]) => {
     const m = await import("/webui/pages/lab/jobs/schema.js");
     const fields = m.fieldsOf(schema);
-    return [fields.map(({ name, kind, required }) => [name, kind, required]), m.parametersOf(fields, texts)];
+    const told = fields.map(({ name, kind, required, hint }) => [name, kind, required, hint]);
+    return [told, m.parametersOf(fields, texts)];
 }"""
 
 
@@ -132,7 +133,11 @@ def test_a_form_has_a_field_for_whatever_a_schema_may_say(lab_page, lab_server):
     kinds = {kind["name"]: kind for kind in lab_server.client.get("/api/jobs/kinds").json()["kinds"]}
     asked = {"model": "m", "bits": "3", "target_bpw": "4.5", "candidate_bits": "[3, 6]", "replace": "true"}
     fields, meant = page.evaluate(FIELDS, [kinds["quantize"]["parameters"], {**asked, "mode": "affine"}])
-    shapes = {name: (kind, required) for name, kind, required in fields}
+    shapes = {name: (kind, required) for name, kind, required, _ in fields}
+    hints = {name: hint for name, _, _, hint in fields}
+    assert all(hints.values())
+    assert hints["report"] == "whether to say what was lost; takes a second look at the model."
+    assert hints["target_bpw"].endswith("Absent = all modules alike.")
     assert shapes["model"] == ("text", True)
     assert shapes["bits"] == shapes["mode"] == ("choice", False)
     assert shapes["target_bpw"] == ("number", False)

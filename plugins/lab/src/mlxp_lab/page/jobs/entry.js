@@ -5,16 +5,18 @@ import { spelt } from "./curves.js";
 export function entryOf(kit) {
   const { html, app, TextField, NumberField, Select, Check } = kit;
 
-  /** `label` and `hint` where they say more than the parameter's name. */
-  return function Entry({ field, error, label = spelt(field.name), hint }) {
+  /** `label` where it says more than the parameter's name. */
+  return function Entry({ field, error, label = spelt(field.name) }) {
     const { kind, name, required, usual } = field;
+    const hint = [field.hint, kind === "json" && "As JSON."].filter(Boolean).join(" ") || undefined;
     const text = app.query.value[name] ?? "";
     const set = (value) => kit.keep({ [name]: value });
     const placeholder = usual === null ? undefined : kind === "text" ? String(usual) : JSON.stringify(usual);
     const named = { label: required ? label : `${label} (optional)`, error, placeholder, hint };
     if (kind === "check") {
       const checked = text === "" ? usual === true : text === "true";
-      return html`<${Check} label=${label} checked=${checked} onChange=${(on) => set(String(on))} />`;
+      const said = hint ? html`${label} <span class="hint">${hint}</span>` : label;
+      return html`<${Check} label=${said} checked=${checked} onChange=${(on) => set(String(on))} />`;
     }
     if (kind === "choice") {
       const options = [["", usual === null ? "–" : `usual: ${usual}`], ...field.options.map((each) => [each, each])];
@@ -24,7 +26,6 @@ export function entryOf(kit) {
       const value = text === "" ? null : Number(text);
       return html`<${NumberField} ...${named} value=${value} step=${field.step} min=${field.min} max=${field.max} onInput=${set} />`;
     }
-    const json = kind === "json";
-    return html`<${TextField} ...${named} hint=${hint ?? (json ? "as JSON" : undefined)} mono=${json} value=${text} onInput=${set} />`;
+    return html`<${TextField} ...${named} mono=${kind === "json"} value=${text} onInput=${set} />`;
   };
 }

@@ -1,15 +1,37 @@
 /** Fields of a form from the JSON schema of a kind's parameters, and parameters from what was typed into them. */
 
-/** @returns {{name: string, kind: string, required: boolean, usual: any, options?: string[], min?: number, max?: number}[]} */
+/**
+ * @returns {{name: string, kind: string, required: boolean, usual: any, hint?: string, options?: string[],
+ *   min?: number, max?: number}[]}
+ */
 export function fieldsOf(schema) {
   const whole = resolved(schema, schema);
   const required = new Set(whole.required ?? []);
+  const hints = hintsOf(whole.description ?? "");
   return Object.entries(whole.properties ?? {}).map(([name, told]) => ({
     name,
     required: required.has(name),
     usual: told.default ?? null,
+    hint: hints.get(name),
     ...shapeOf(resolved(told, schema), schema),
   }));
+}
+
+/** What a docstring says under "Attributes:", by name. */
+export function hintsOf(description) {
+  const [, told = ""] = description.split(/^Attributes:$/m);
+  const hints = new Map();
+  let names = [];
+  for (const line of told.split("\n")) {
+    const begun = /^ {4}(\w+(?:, \w+)*): (.*)$/.exec(line);
+    if (begun) {
+      names = begun[1].split(", ");
+      for (const name of names) hints.set(name, begun[2]);
+    } else if (/^ {8}\S/.test(line)) {
+      for (const name of names) hints.set(name, `${hints.get(name)} ${line.trim()}`);
+    } else if (line.trim()) break;
+  }
+  return new Map([...hints].map(([name, hint]) => [name, hint.replaceAll("``", "")]));
 }
 
 /** Return the parameters that texts by field name mean; what is empty is left to the server. Throws an `Error`. */
