@@ -22,14 +22,9 @@ import mlx.core as mx
 from mlx import nn
 from msgspec import Struct
 
+from mlxp_core.adapters.factors import Factors
+
 Made = TypeVar("Made")
-
-
-class Factors(Struct, frozen=True, eq=False):
-    """The two halves of a term: ``a``, ``[inputs, rank]``, and ``b``, ``[rank, outputs]``, times the scale."""
-
-    a: mx.array
-    b: mx.array
 
 
 class Adapter(Struct, frozen=True, eq=False):

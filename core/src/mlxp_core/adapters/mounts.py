@@ -16,11 +16,11 @@ import mlx.core as mx
 from mlx import nn
 from mlx.utils import tree_unflatten
 
-from mlxp_core.adapters.fit import Fit, fit
-from mlxp_core.adapters.folder import AdapterFolder, Fitted, Term
-from mlxp_core.adapters.lora import AdaptedLinear, Adapter, Choice, Company, Factors, Switch
+from mlxp_core.adapters.factors import Factors, read_factors
+from mlxp_core.adapters.fit import fit
+from mlxp_core.adapters.folder import AdapterFolder, Fitted
+from mlxp_core.adapters.lora import AdaptedLinear, Adapter, Choice, Company, Switch
 from mlxp_core.contracts import LanguageModel, ModelFamily
-from mlxp_core.errors import BadAdapter
 
 KEPT = 8
 """Companies and choices kept: that of the batch, those of rows being prefilled, and a few that come back."""
@@ -57,7 +57,7 @@ class Mounts:
         """
         fitting = fit(folder, dict(self._net.named_modules()), family)
         kind = self._model.embed(mx.zeros((1, 1), dtype=mx.int32)).dtype  # asked for only, never computed
-        terms = _read(folder, fitting, kind)
+        terms = read_factors(folder, fitting.terms, kind)
         self._mounted[key] = Adapter(key, terms)
         self._attach(terms)
         self._forget()
@@ -128,31 +128,3 @@ def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
     kept.move_to_end(key)
     while len(kept) > KEPT:
         kept.popitem(last=False)
-
-
-def _read(folder: AdapterFolder, fitting: Fit, dtype: mx.Dtype) -> dict[str, Factors]:
-    """Read the matrices of every term that adds anything, turned and scaled, in the network's type.
-
-    Raises:
-        BadAdapter: the file cannot be read, or holds numbers that are none.
-    """
-    try:
-        stored = cast("dict[str, mx.array]", mx.load(str(folder.file)))
-        terms = {path: _factors(term, stored, dtype) for path, term in fitting.terms.items() if term.scale}
-        finite = [mx.isfinite(half).all() for term in terms.values() for half in (term.a, term.b)]
-        mx.eval(finite, [(term.a, term.b) for term in terms.values()])
-    except (RuntimeError, ValueError) as error:
-        raise BadAdapter(f"{folder.path.name}: the weights cannot be read: {error}") from error
-    if finite and not mx.stack(finite).all():
-        raise BadAdapter(
-            f"{folder.path.name}: its matrices hold numbers that are infinite or none, at least in {dtype}; "
-            "was it trained well?"
-        )
-    return terms
-
-
-def _factors(term: Term, stored: Mapping[str, mx.array], dtype: mx.Dtype) -> Factors:
-    a, b = (stored[half.tensor].astype(mx.float32) for half in (term.a, term.b))
-    if term.turned:
-        a, b = a.T, b.T
-    return Factors(mx.contiguous(a.astype(dtype)), mx.contiguous((b * term.scale).astype(dtype)))

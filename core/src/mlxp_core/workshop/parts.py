@@ -26,6 +26,7 @@ class Part(Struct, frozen=True, eq=False):
         module: the network, unset, with plain modules.
         arrays: parameter name -> plain numbers, not computed; take them out as they are used, so that they can go.
         packings: how modules are stored that are stored quantized.
+        packed: their weights, scales and biases as they are stored; take them out as they are used, likewise.
         mlx_name: parameter name -> what its tensor is called in new files.
         float32: endings of parameter names that are float32 in any case.
     """
@@ -33,6 +34,7 @@ class Part(Struct, frozen=True, eq=False):
     module: nn.Module
     arrays: dict[str, mx.array]
     packings: Mapping[str, Packing]
+    packed: dict[str, tuple[mx.array, ...]]
     mlx_name: Callable[[str], str]
     float32: tuple[str, ...]
 
@@ -90,8 +92,14 @@ def _part(
     if not isinstance(module, nn.Module):
         raise PluginError(f"{owner.name!r} builds a {type(module).__name__}, which is no mlx.nn.Module")
     weights = read_weights(model.folder, owner, model.config, model.folder.tensors)
+    stored = dict(weights.arrays)
     packings = unpack(module, weights, model.folder.config)
-    return Part(module, weights.arrays, packings, mlx_name, float32)
+    packed = {path: tuple(stored[name] for name in _pieces(path) if name in stored) for path in packings}
+    return Part(module, weights.arrays, packings, packed, mlx_name, float32)
+
+
+def _pieces(path: str) -> tuple[str, ...]:
+    return tuple(f"{path}.{piece}" for piece in ("weight", "scales", "biases"))
 
 
 def _same(name: str) -> str:

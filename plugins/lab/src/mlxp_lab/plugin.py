@@ -47,10 +47,12 @@ class LabPlugin:
     def mlxp_lab_jobs(self) -> list[JobKind[Any]]:
         """Return the lab's own kinds of jobs."""
         from mlxp_lab.bench.job import KIND as BENCH
+        from mlxp_lab.fusing.job import KIND as FUSE
+        from mlxp_lab.merging.job import KIND as MERGE
         from mlxp_lab.quantize.job import KIND as QUANTIZE
         from mlxp_lab.training.job import KIND as TRAIN
 
-        return [BENCH, QUANTIZE, TRAIN]
+        return [BENCH, QUANTIZE, TRAIN, MERGE, FUSE]
 
     @hookimpl
     def mlxp_commands(self) -> list[click.Command]:
@@ -58,10 +60,20 @@ class LabPlugin:
         from mlxp_lab.bench.commands import commands as bench
         from mlxp_lab.commands import commands
         from mlxp_lab.datasets.commands import command as dataset
+        from mlxp_lab.fusing.commands import command as fuse
+        from mlxp_lab.merging.commands import command as merge
         from mlxp_lab.quantize.commands import command as quantize
         from mlxp_lab.training.commands import command as train
 
-        return [*commands(self.kinds), *bench(self.kinds), quantize(self.kinds), train(self.kinds), dataset()]
+        return [
+            *commands(self.kinds),
+            *bench(self.kinds),
+            quantize(self.kinds),
+            train(self.kinds),
+            merge(self.kinds),
+            fuse(self.kinds),
+            dataset(),
+        ]
 
     @hookimpl
     def mlxp_resolve_model(self, ref: str, settings: Settings) -> Path | None:

@@ -2,18 +2,28 @@
 
 import contextlib
 import json
+import zlib
 from pathlib import Path
 
+import mlx.core as mx
 import pytest
 
+from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.cli.workbench import Bench
 from mlxp_core.plugins import set_up
-from mlxp_core.workshop import open_model
+from mlxp_core.testing.networks import Session
+from mlxp_core.workshop import open_adapter, open_model
+from mlxp_core.workshop.parts import mlx_names, network_part
+from mlxp_core.workshop.terms import Factors
+from mlxp_lab.adapting.mlx_form import write_adapter
 from mlxp_lab.jobs import Cancelled, Site
 from mlxp_lab.jobs.making import Signature, making
+from mlxp_lab.training.lora import chosen, dims
+from mlxp_lab.training.outcome import file_name
 from mlxp_lab.training.parameters import TrainParameters, prepare
 from mlxp_lab.training.work import Work
 
+TOKENS = [5, 9, 33, 100, 200, 7, 8, 60, 61, 62]
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "it", "was", "red", "while", "two", "dogs", "ran")
 
 
@@ -123,3 +133,70 @@ class School:
 def school(bench, tiny_checkpoints, tmp_path):
     """Fine-tune in a lab of the test's own."""
     return School(bench, tiny_checkpoints, tmp_path)
+
+
+class Drawer:
+    """Adapters of random numbers for tiny checkpoints, among the adapters of a lab of the test's own."""
+
+    def __init__(self, opened, site):
+        self.site, self._opened = site, opened
+
+    def __call__(self, model, name, *, rank=3, scale=2.0, targets=None, layers=None):
+        """Write an adapter, and return its folder."""
+        opened = self._opened(model)
+        network = network_part(opened).module
+        paths = chosen(network, targets or opened.family.lora_targets, layers)
+        folder = self.site.adapters / name
+        folder.mkdir(parents=True)
+        terms = {}
+        for path in paths:
+            inputs, outputs = dims(dict(network.named_modules())[path])
+            key = mx.random.key(zlib.crc32(f"{name} {path}".encode()))
+            a, b = mx.random.split(key)
+            terms[file_name(path, mlx_names(opened))] = Factors(
+                mx.random.normal((inputs, rank), key=a) * 0.2 * inputs**-0.5,
+                mx.random.normal((rank, outputs), key=b) * 0.2,
+            )
+        write_adapter(folder, terms, rank=rank, scale=scale, base_model=opened.name)
+        return folder
+
+    def context(self):
+        """Return what a job may use."""
+        return Context(self.site, self.site.folder.parent / "work")
+
+
+@pytest.fixture
+def drawer(bench, opened, tmp_path):
+    """Write adapters of random numbers."""
+    return Drawer(opened, Site(folder=tmp_path / "lab", settings=bench, models=bench))
+
+
+@pytest.fixture
+def logits(bench):
+    """Say what a model folder with adapters answers to, ``[tokens, vocabulary]``, float32."""
+
+    def said(folder, *adapters):
+        model = open_model(folder, bench)
+        network = model.network("float32").model
+        mounts = Mounts(network)
+        for adapter in adapters:
+            mounts.mount(adapter.name, open_adapter(adapter), model.family)
+        with mounts.rows([tuple(adapter.name for adapter in adapters)]):
+            return Session(network).read([TOKENS])[0]
+
+    return said
+
+
+@pytest.fixture(scope="session")
+def theirs():
+    """Say what mlx-lm answers."""
+    utils = pytest.importorskip("mlx_lm.utils")
+
+    def said(folder, adapter=None):
+        model, _ = utils.load_model(folder)
+        if adapter is not None:
+            model = utils.load_adapters(model, str(adapter))
+        model.set_dtype(mx.float32)
+        return model(mx.array([TOKENS]))[0]
+
+    return said

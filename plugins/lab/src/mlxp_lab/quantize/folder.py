@@ -30,7 +30,7 @@ def write_config(
     model: OpenModel,
     folder: Path,
     choices: Mapping[str, Choice | None],
-    default: Choice,
+    default: Choice | None,
     *,
     kept: Collection[str],
 ) -> None:
@@ -42,17 +42,20 @@ def write_config(
         model: whose configuration it is.
         folder: where it goes.
         choices: module, as the new files call it -> how it is packed.
-        default: of the whole.
+        default: of the whole; ``None`` = nothing is packed.
         kept: names of tensors that were copied; what the model's own configuration says of them holds on.
     """
     config: dict[str, Any] = copy.deepcopy(dict(model.folder.config))
-    section: dict[str, Any] = {**_of_kept(config, kept), **_entry(default)}
-    for path, choice in sorted(choices.items()):
-        section[path] = False if choice is None else _entry(choice)
-    config["quantization"] = config["quantization_config"] = section
-    for nested in config.values():
-        if isinstance(nested, dict) and nested is not section:
-            nested.pop("quantization_config", None)
+    of_kept = _of_kept(config, kept)
+    for each in (config, *config.values()):
+        if isinstance(each, dict):
+            each.pop("quantization_config", None)
+    config.pop("quantization", None)
+    if default is not None:
+        section: dict[str, Any] = {**of_kept, **_entry(default)}
+        for path, choice in sorted(choices.items()):
+            section[path] = False if choice is None else _entry(choice)
+        config["quantization"] = config["quantization_config"] = section
     write_json(folder / "config.json", config)
 
 

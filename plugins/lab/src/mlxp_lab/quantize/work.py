@@ -16,7 +16,7 @@ from mlxp_core.workshop import OpenModel, open_model
 from mlxp_core.workshop.parts import network_part
 from mlxp_lab.jobs import JobContext, JobFailed, JobResult
 from mlxp_lab.quantize import texts
-from mlxp_lab.quantize.choice import Choice, Mode
+from mlxp_lab.quantize.choice import Choice
 from mlxp_lab.quantize.folder import write_json
 from mlxp_lab.quantize.keys import FILE as KV_FILE
 from mlxp_lab.quantize.keys import kv_config
@@ -27,7 +27,7 @@ from mlxp_lab.quantize.parameters import QuantizeParameters
 from mlxp_lab.quantize.plan import Module, Plan, bits_per_weight, plan_bytes, uniform
 from mlxp_lab.quantize.report import Line, Report, labels, nearest, write_report
 from mlxp_lab.quantize.sensitivity import Record, Rehearsal
-from mlxp_lab.quantize.writer import write_model
+from mlxp_lab.quantize.writer import as_stored, write_model
 
 _EIGHT = Choice(8, 64)
 
@@ -57,12 +57,7 @@ class Work:
         self._model = self._open(Path(parameters.model))
         part = network_part(self._model)
         self._modules: list[Module] = modules_of(part.module)
-        self._stored: Plan = {
-            module.path: None
-            if (stored := part.packings.get(module.path)) is None
-            else Choice(stored.bits, stored.group_size, cast("Mode", stored.mode))
-            for module in self._modules
-        }
+        self._stored = as_stored(part, self._modules)
         self._held_out: Yardstick | None = None
         if not self._modules:
             raise JobFailed(f"{self._model.name} has no module that can be packed")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import mlx.core as mx
 
 from mlxp_core.workshop import OpenModel, StoredTensor
 from mlxp_core.workshop.parts import Part, draft_part, left_over, network_part
-from mlxp_lab.quantize.choice import Choice
+from mlxp_lab.quantize.choice import Choice, Mode
 from mlxp_lab.quantize.folder import copy_beside, write_config
 from mlxp_lab.quantize.modules import modules_of
-from mlxp_lab.quantize.plan import Plan, uniform
+from mlxp_lab.quantize.plan import Module, Plan, uniform
 from mlxp_lab.quantize.shards import ShardWriter
 
 Step = Callable[[int, int], None]
@@ -43,12 +44,41 @@ def write_model(
     Returns:
         Bytes of all weights.
     """
-    network, draft, others = network_part(model), draft_part(model), left_over(model)
-    plans = [(network, plan)]
-    if draft is not None:
+    plans = [(network_part(model), plan)]
+    if (draft := draft_part(model)) is not None:
         plans.append((draft, uniform(modules_of(draft.module), DRAFT)))
+    return write_parts(
+        model, plans, folder, default=default, shard_bytes=shard_bytes, step=step, dtype=dtype_of(model)
+    )
+
+
+def write_parts(
+    model: OpenModel,
+    plans: Sequence[tuple[Part, Plan]],
+    folder: Path,
+    *,
+    default: Choice | None,
+    shard_bytes: int,
+    step: Step,
+    dtype: mx.Dtype | None,
+) -> int:
+    """Write the networks of a model, each as planned; what is planned as it is stored is written as it is stored.
+
+    Args:
+        model: whose networks they are; its other tensors are copied.
+        plans: for each network.
+        folder: empty; gets weights, configuration, tokenizer, and what else belongs to a model.
+        default: what config.json names for all modules that it does not list; ``None`` = nothing is packed.
+        shard_bytes: most bytes of one weight file.
+        step: told after every tensor.
+        dtype: of numbers that are not packed; ``None`` = as they are.
+
+    Returns:
+        Bytes of all weights.
+    """
+    others = left_over(model)
     total, done = sum(len(part.arrays) for part, _ in plans) + len(others), 0
-    writer, dtype, numbers = ShardWriter(folder, shard_bytes), dtype_of(model), 0
+    writer, numbers = ShardWriter(folder, shard_bytes), 0
     for part, chosen in plans:
         for name in sorted(part.arrays, key=part.mlx_name):
             array = part.arrays.pop(name)
@@ -69,6 +99,16 @@ def write_model(
     return writer.total_bytes
 
 
+def as_stored(part: Part, modules: Sequence[Module]) -> Plan:
+    """Return the plan that leaves every module as it is."""
+    return {module.path: _stored_choice(part, module.path) for module in modules}
+
+
+def _stored_choice(part: Part, path: str) -> Choice | None:
+    stored = part.packings.get(path)
+    return None if stored is None else Choice(stored.bits, stored.group_size, cast("Mode", stored.mode))
+
+
 def _module(part: Part, path: str) -> str:
     """Return what new files call a module."""
     return part.mlx_name(f"{path}.weight").removesuffix(".weight")
@@ -80,18 +120,23 @@ def dtype_of(model: OpenModel) -> mx.Dtype:
     return mx.float16 if stored.count("F16") > stored.count("BF16") else mx.bfloat16
 
 
-def _write(writer: ShardWriter, part: Part, name: str, array: mx.array, plan: Plan, dtype: mx.Dtype) -> None:
+def _write(
+    writer: ShardWriter, part: Part, name: str, array: mx.array, plan: Plan, dtype: mx.Dtype | None
+) -> None:
     """Write one parameter, packed if the plan says so."""
     path = name.removesuffix(".weight")
     choice = plan.get(path) if path != name else None
     own = part.mlx_name(name)
+    stored = part.packed.pop(path, None) if path != name else None
+    keeps = dtype is None or name.endswith(part.float32) or not mx.issubdtype(array.dtype, mx.floating)
     if choice is None:
-        keeps = name.endswith(part.float32) or not mx.issubdtype(array.dtype, mx.floating)
-        writer.add(own, array if keeps else array.astype(dtype))
+        writer.add(own, array if keeps or dtype is None else array.astype(dtype))
         return
-    packed = mx.quantize(array.astype(dtype), choice.group_size, choice.bits, mode=choice.mode)
+    if stored is None or choice != _stored_choice(part, path):
+        plain = array if dtype is None else array.astype(dtype)
+        stored = mx.quantize(plain, choice.group_size, choice.bits, mode=choice.mode)
     stem = own.removesuffix(".weight")
-    for suffix, piece in zip(("weight", "scales", "biases"), packed, strict=False):
+    for suffix, piece in zip(("weight", "scales", "biases"), stored, strict=False):
         writer.add(f"{stem}.{suffix}", piece)
 
 

@@ -73,6 +73,7 @@ def command(kinds: AskKinds) -> click.Command:
     def train(
         ctx: click.Context,
         bench: Workbench,
+        /,
         *,
         model: str,
         data: str,

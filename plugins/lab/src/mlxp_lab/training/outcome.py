@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from mlxp_core.workshop import OpenModel
 from mlxp_core.workshop.parts import mlx_names
+from mlxp_core.workshop.terms import Factors
+from mlxp_lab.adapting.mlx_form import write_adapter
 from mlxp_lab.quantize.folder import write_json
-from mlxp_lab.training.adapter import write_adapter
 from mlxp_lab.training.checkpoints import Progress
 from mlxp_lab.training.lora import Numbers, block_of, blocks
 from mlxp_lab.training.parameters import TrainParameters
@@ -84,15 +85,16 @@ def write_outcome(outcome: Outcome, model: OpenModel, network: nn.Module, folder
         network: its network.
         folder: where to; empty.
     """
-    asked, told = outcome.asked, mlx_names(model)
-    first = min(block_of(name) or 0 for name in outcome.numbers)
+    asked, numbers, names = outcome.asked, outcome.numbers, mlx_names(model)
+    paths = sorted({name.rpartition(".")[0] for name in numbers})
+    halves = {path: Factors(numbers[f"{path}.lora_a"], numbers[f"{path}.lora_b"]) for path in paths}
     write_adapter(
         folder,
-        {named(name, told): array for name, array in outcome.numbers.items()},
+        {file_name(path, names): term for path, term in halves.items()},
         rank=asked.rank,
         scale=asked.scale,
         dropout=asked.dropout,
-        layers=blocks(network) - first,
+        layers=blocks(network) - min(block_of(path) or 0 for path in paths),
         base_model=model.name,
     )
     report = {
@@ -103,7 +105,6 @@ def write_outcome(outcome: Outcome, model: OpenModel, network: nn.Module, folder
     write_json(folder / REPORT, report)
 
 
-def named(name: str, names: Callable[[str], str]) -> str:
-    """Return what files call a half of a term."""
-    module, _, half = name.rpartition(".")
-    return f"{names(f'{module}.weight').removesuffix('.weight')}.{half}"
+def file_name(path: str, names: Callable[[str], str]) -> str:
+    """Return what files call a module, by what they call parameters."""
+    return names(f"{path}.weight").removesuffix(".weight")

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from mlxp_lab.adapting.places import adapter_place
 from mlxp_lab.datasets.rows import MOST_TOLD, PreferenceRow, lines_of
 from mlxp_lab.datasets.shelf import Shelf, split_file
 from mlxp_lab.jobs import BadParameters, Site
@@ -128,11 +129,7 @@ def prepare(parameters: TrainParameters, site: Site) -> TrainParameters:
     if parameters.pack and parameters.method != "sft":
         raise BadParameters("only rows of sft can be packed; leave pack off", param="pack")
     name = parameters.output or f"{told.name.rpartition('/')[2]}-{data.stem if data.is_file() else data.name}"
-    place = adapter_place(name, site)
-    if place.exists() and not parameters.replace:
-        raise BadParameters(
-            f"{place} is there already; choose another output, or say replace", param="output"
-        )
+    place = adapter_place(name, site, replace=parameters.replace)
     return replace(parameters, model=str(source), data=str(data), output=str(place))
 
 
@@ -163,9 +160,3 @@ def misfit(row: object, method: Method) -> str | None:
     if method != "sft" and not preferred:
         return f"{method} learns from rows with prompt, chosen and rejected"
     return None
-
-
-def adapter_place(name: str, site: Site) -> Path:
-    """Return where an adapter goes: a name is one of the lab's adapters, anything else a folder."""
-    given = Path(name).expanduser()
-    return site.adapters / given if given.name == name else given.resolve()

@@ -8,38 +8,43 @@ from typing import Any
 
 import mlx.core as mx
 
+from mlxp_core.workshop.terms import Factors
 from mlxp_lab.quantize.folder import write_json
 
 WEIGHTS = "adapters.safetensors"
 CONFIG = "adapter_config.json"
 
+EVERY = -1
+"""What MLX's trainers write where all blocks have terms."""
+
 
 def write_adapter(
     folder: Path,
-    numbers: Mapping[str, mx.array],
+    terms: Mapping[str, Factors],
     *,
     rank: int,
-    scale: float,
-    dropout: float,
-    layers: int,
     base_model: str | None,
+    scale: float = 1.0,
+    dropout: float = 0.0,
+    layers: int = EVERY,
 ) -> int:
     """Write an adapter.
 
     Args:
         folder: where to.
-        numbers: ``<module>.lora_a``, ``[inputs, rank]``, and ``<module>.lora_b``, ``[rank, outputs]``, by the names of
-            modules in MLX conversions.
+        terms: their halves as they are stored, by the names of modules in MLX conversions.
         rank: of all terms.
+        base_model: what they were learned on.
         scale: what terms are multiplied by.
         dropout: with which they learned.
         layers: blocks that have terms, counted from the last.
-        base_model: what they were learned on.
 
     Returns:
         Bytes of the numbers.
     """
-    mx.save_safetensors(str(folder / WEIGHTS), dict(numbers), metadata={"format": "mlx"})
+    numbers = {f"{module}.lora_a": term.a for module, term in terms.items()}
+    numbers |= {f"{module}.lora_b": term.b for module, term in terms.items()}
+    mx.save_safetensors(str(folder / WEIGHTS), numbers, metadata={"format": "mlx"})
     config: dict[str, Any] = {
         "fine_tune_type": "lora",
         "num_layers": layers,
@@ -47,7 +52,7 @@ def write_adapter(
             "rank": rank,
             "scale": scale,
             "dropout": dropout,
-            "keys": sorted({within_block(name.rpartition(".")[0]) for name in numbers}),
+            "keys": sorted(set(map(within_block, terms))),
         },
     }
     if base_model is not None:

@@ -1,0 +1,1 @@
+"""Fusing: adapters become part of a model's own weights."""

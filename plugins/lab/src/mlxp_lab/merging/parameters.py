@@ -1,0 +1,47 @@
+"""What a merger takes, and what is wrong with it before anything is computed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from mlxp_lab.adapting.places import adapter_place, find_adapter, weights_of
+from mlxp_lab.jobs import BadParameters, Site
+
+
+class MergeParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A merger.
+
+    Attributes:
+        adapters: names among the lab's adapters, or folders; what they add is added up, exactly.
+        weights: how much each counts; absent = 1 each.
+        output: a name among the adapters, or a folder.
+        replace: whether a folder that is there may be replaced.
+        format: of the files: of MLX's trainers, or of PEFT.
+    """
+
+    adapters: Annotated[tuple[str, ...], Meta(min_length=1)]
+    output: str
+    weights: tuple[float, ...] | None = None
+    replace: bool = False
+    format: Literal["mlx", "peft"] = "mlx"
+
+
+def prepare(parameters: MergeParameters, site: Site) -> MergeParameters:
+    """Check, and fill in the places.
+
+    Raises:
+        BadParameters: says which parameter, and what to do.
+    """
+    found = [find_adapter(ref, site).path for ref in parameters.adapters]
+    place = adapter_place(parameters.output, site, replace=parameters.replace)
+    if place.resolve() in found:
+        raise BadParameters("the output is one of the adapters; choose another folder", param="output")
+    return replace(
+        parameters,
+        adapters=tuple(map(str, found)),
+        weights=weights_of(parameters.weights, parameters.adapters),
+        output=str(place),
+    )
