@@ -1,4 +1,4 @@
-"""How a download shows in a terminal: a bar for each file and one for all; elsewhere a line a file."""
+"""How a download or a push shows in a terminal: bars; elsewhere lines."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rich.progress import (
 
 from mlxp_hub.refs import Ref
 from mlxp_hub.remote import Listing, RemoteFile
+from mlxp_hub.sending import Told
 from mlxp_hub.watcher import Watcher
 
 
@@ -39,6 +40,38 @@ def shown(ref: Ref) -> Iterator[Watcher]:
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
         yield Bars(ref, progress)
+
+
+@contextmanager
+def pushing(repo: str) -> Iterator[Told]:
+    """Show a push on standard error for as long as the block lasts: a bar in a terminal, tenths elsewhere."""
+    if not sys.stderr.isatty():
+        yield _Tenths().show
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task(repo, total=None)
+
+        def show(done_bytes: int, total_bytes: int, stage: str) -> None:
+            progress.update(bar, completed=done_bytes, total=total_bytes, description=f"{stage} {repo}")
+
+        yield show
+
+
+class _Tenths:
+    """A line for each tenth of what is sent."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._tenths = 0
+
+    def show(self, done_bytes: int, total_bytes: int, stage: str) -> None:
+        """Say so, if another tenth is done."""
+        tenths = 10 * done_bytes // max(1, total_bytes) if stage == "sending" else 0
+        with self._lock:
+            if tenths > self._tenths:
+                self._tenths = tenths
+                click.echo(f"{10 * tenths} % of {total_bytes / 1e6:,.1f} MB", err=True)
 
 
 class Bars:

@@ -65,6 +65,39 @@ def said_plainly(ref: Ref, endpoint: str) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def pushed_plainly(repo: str, endpoint: str) -> Iterator[None]:
+    """Turn what huggingface-hub and its HTTP client raise while something is pushed into a ``HubError``.
+
+    Args:
+        repo: where to.
+        endpoint: address of the hub.
+
+    Raises:
+        HubError: what went wrong, and what to do.
+    """
+    try:
+        yield
+    except OfflineModeIsEnabled as error:
+        raise HubError(f"{repo} cannot be pushed: HF_HUB_OFFLINE is set; unset it") from error
+    except HfHubHTTPError as error:
+        raise HubError(f"{endpoint} refuses {repo}: {_short(error)}{_hint(error)}") from error
+    except httpx2.HTTPError as error:
+        raise HubError(
+            f"{endpoint} cannot be reached ({_short(error)}); check the network, then push the same again"
+        ) from error
+
+
+def _hint(error: HfHubHTTPError) -> str:
+    match error.response.status_code:
+        case 401:
+            return f"; {LOGIN}"
+        case 403 | 404:
+            return "; does your token have the right to write there?"
+        case _:
+            return ""
+
+
 def _short(error: Exception) -> str:
     first = next(iter(str(error).strip().splitlines()), "")
     return first or type(error).__name__

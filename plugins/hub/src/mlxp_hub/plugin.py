@@ -1,9 +1,9 @@
-"""What this plugin brings: models by name, three commands, and two paths of a server."""
+"""What this plugin brings: models by name, commands, paths of a server, and a kind of job."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlxp_core import hookimpl
 from mlxp_core.contracts import SettingsSection
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mlxp_core.types import ModelChoice
     from mlxp_hub.refs import Ref
     from mlxp_hub.tracker import Tracked, Tracker
+    from mlxp_lab.jobs import JobKind
 
 
 class HubPlugin:
@@ -53,12 +54,21 @@ class HubPlugin:
     def mlxp_commands(self) -> list[click.Command]:
         """Return the commands."""
         from mlxp_hub.commands import get, models, rm
+        from mlxp_hub.push_command import push
 
-        return [get, models, rm]
+        return [get, models, rm, push]
+
+    @hookimpl(optionalhook=True)  # without the lab nobody asks
+    def mlxp_lab_jobs(self) -> list[JobKind[Any]]:
+        """Return the kind of job that pushes."""
+        from mlxp_hub.lab import KIND
+
+        return [KIND]
 
     @hookimpl
     def mlxp_routes(self, services: Services) -> list[ControllerRouterHandler]:
         """Return the routes."""
+        from mlxp_hub.account import routes as account
         from mlxp_hub.routes import Shelves, routes
         from mlxp_hub.tracker import Tracker
 
@@ -72,7 +82,7 @@ class HubPlugin:
             return path
 
         self.downloads = Tracker(fetch)
-        return [*routes(self.downloads, shelves)]
+        return [*routes(self.downloads, shelves), *account(settings)]
 
     @hookimpl
     def mlxp_stopping(self) -> None:
