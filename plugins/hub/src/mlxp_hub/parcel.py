@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from mlxp_hub.errors import HubError
+from mlxp_core.errors import SetupError
 
 Kind = Literal["model", "adapter", "dataset"]
 KINDS: tuple[Kind, ...] = ("model", "adapter", "dataset")
@@ -45,11 +45,11 @@ def packed(folder: Path) -> Parcel:
     """Return what is sent of a folder.
 
     Raises:
-        HubError: it is no model, no adapter and no dataset.
+        SetupError: it is no model, no adapter and no dataset.
     """
     kind = kind_of(folder)
     if kind is None:
-        raise HubError(f"{folder} is no model, no adapter and no dataset, so there is nothing to push")
+        raise SetupError(f"{folder} is no model, no adapter and no dataset, so there is nothing to push")
     files = tuple(sorted(_files(folder)))
     return Parcel(
         kind=kind,

@@ -140,3 +140,8 @@ def test_the_command_is_there_without_a_lab(tmp_path):
     )
     assert told.returncode == 1
     assert "no/such" in told.stderr
+
+
+def test_neither_a_start_nor_a_list_of_kinds_waits_for_the_hubs_library():
+    code = "import sys, mlxp_hub.push_command, mlxp_hub.lab, mlxp_hub.account; sys.exit('huggingface_hub' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,6 +6,7 @@ from threading import Event
 import pytest
 import yaml
 
+from mlxp_core.errors import SetupError
 from mlxp_hub.errors import HubError
 from mlxp_hub.parcel import kind_of, packed, without_home
 from mlxp_hub.pushing import pushed
@@ -187,5 +188,5 @@ def test_a_hub_that_is_not_there_and_a_user_that_is_not_known_are_told(
 
 def test_what_is_nothing_to_push_is_refused(tmp_path, model, adapter, dataset):
     assert [kind_of(folder) for folder in (model, adapter, dataset)] == ["model", "adapter", "dataset"]
-    with pytest.raises(HubError, match="nothing to push"):
+    with pytest.raises(SetupError, match="nothing to push"):
         packed(tmp_path)
