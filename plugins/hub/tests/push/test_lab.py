@@ -143,5 +143,6 @@ def test_the_command_is_there_without_a_lab(tmp_path):
 
 
 def test_neither_a_start_nor_a_list_of_kinds_waits_for_the_hubs_library():
-    code = "import sys, mlxp_hub.push_command, mlxp_hub.lab, mlxp_hub.account; sys.exit('huggingface_hub' in sys.modules)"
+    modules = "mlxp_hub.push_command, mlxp_hub.lab, mlxp_hub.account"
+    code = f"import sys, {modules}; sys.exit('huggingface_hub' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
