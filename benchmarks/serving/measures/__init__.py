@@ -1,0 +1,1 @@
+"""What is measured of a server that runs. Each measure asks, and adds samples under names; see ``report.ROWS``."""
