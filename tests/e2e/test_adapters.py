@@ -233,6 +233,32 @@ def test_a_prompt_that_one_adapter_has_read_is_not_known_to_another(adapted, off
     assert said(client, "py", text) == first
 
 
+def test_a_restart_knows_what_an_adapter_has_read_and_nothing_of_a_changed_one(
+    live, model, tuned, tmp_path, official
+):
+    folder = tmp_path / "fr"
+    shutil.copytree(tuned / "adapters" / "fr", folder)
+    flags = {"adapters": {"mount": (f"fr={folder}",)}, "engine": {"prompt_cache_dir": str(tmp_path / "kept")}}
+    text = "The same long beginning, before and behind a restart. " * 8
+
+    def first_answer():
+        with live(model, flags=flags) as served:
+            answer = ask(official(served.url), "fr", text)
+        return answer.choices[0].text, answer.usage.prompt_tokens_details.cached_tokens
+
+    expected, cold = first_answer()
+    assert cold == 0
+    again, warm = first_answer()
+    assert again == expected
+    assert warm > 100
+    shutil.copyfile(tuned / "adapters" / "py" / "adapter_model.safetensors", folder / "adapters.safetensors")
+    (folder / "adapter_config.json").write_bytes(
+        (tuned / "adapters" / "py" / "adapter_config.json").read_bytes()
+    )
+    other, unknown = first_answer()
+    assert (unknown, other != expected) == (0, True)
+
+
 def test_adapters_come_and_go_while_an_answer_is_written(adapted, official, tuned):
     client = official(adapted.url)
     expected = said(client, "py", length=60)

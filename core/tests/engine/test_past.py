@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from pathlib import Path
 
 import mlx.core as mx
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from mlx import nn
 from msgspec.structs import replace
 
+from mlxp_core.adapters import AdapterFolder
 from mlxp_core.engine import Pool
 from mlxp_core.engine.faults import contained
-from mlxp_core.engine.orders import Cancel, Submit
+from mlxp_core.engine.orders import Cancel, Mount, Submit, Unmount
 from mlxp_core.engine.origins import Origin
 from mlxp_core.engine.past import Past
 from mlxp_core.engine.pauses import LEAST, spaced
@@ -324,9 +326,14 @@ def test_adapters_keep_apart_and_are_forgotten(house, asking):
         return here.past.recall(sequence)[1].cached
 
     here.run_dry(*submit(asking("plain", prompt, [50])))
+    nowhere = Path("nowhere")
+    files = AdapterFolder(
+        path=nowhere, file=nowhere, terms=(), rank=1, scale=1.0, base_model=None, identity="1"
+    )
+    here.past.note(Mount(model="m", key="one", folder=files, reply=lambda _: None))
     assert run(ask("plain again")) > 0
     assert run(ask("adapted", "one")) == 0
-    here.past.forget(adapter="one")
+    here.past.note(Unmount(model="m", key="one"))
     assert run(ask("plain once more")) > 0
     here.past.close()
     assert run(ask("after all")) == 0

@@ -169,7 +169,9 @@ def test_it_has_the_adapters_and_pins_of_the_last_moment(engines, runners, order
 
     def mount(key, **more):
         nowhere = Path("nowhere")
-        folder = AdapterFolder(path=nowhere, file=nowhere, terms=(), rank=1, scale=1.0, base_model=None)
+        folder = AdapterFolder(
+            path=nowhere, file=nowhere, terms=(), rank=1, scale=1.0, base_model=None, identity=key
+        )
         return Mount(model="m", key=key, folder=folder, reply=lambda told: done.append((key, told)), **more)
 
     engine.start(engine.loop.calls.put, [mount("first", vital=True)])

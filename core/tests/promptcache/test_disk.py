@@ -67,9 +67,12 @@ def test_other_models_and_adapters_find_nothing(tiers, row):
     first = tiers()
     keep(first, row, list(range(40)))
     first.put(Namespace("w", "float32", ("a",)), tuple(range(40)), row.taken(row(range(40))))
+    first.close(30.0)
     second = tiers()
-    for namespace in (Namespace("v", "float32"), Namespace("w", "kv4"), Namespace("w", "float32", ("a",))):
+    for namespace in (Namespace("v", "float32"), Namespace("w", "kv4"), Namespace("w", "float32", ("b",))):
         assert second.find(namespace, tuple(range(50)), 49, fit=FIT, wait=True).value is None
+    adapted = Namespace("w", "float32", ("a",))
+    assert second.find(adapted, tuple(range(50)), 49, fit=FIT, wait=True).value is not None
 
 
 def test_the_folder_stays_within_its_limit(tiers, row, tmp_path):

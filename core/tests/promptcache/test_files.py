@@ -11,6 +11,7 @@ from mlxp_core.promptcache import Namespace
 from mlxp_core.promptcache.files import (
     LIST,
     PIECE,
+    VERSION,
     Damaged,
     Filed,
     FiledCheckpoint,
@@ -37,7 +38,9 @@ def piece(tmp_path):
 @pytest.fixture
 def checkpoint(piece):
     groups = (Group((0, 2), 7, False, (Link(piece, 6),)), Group((1,), None, True, (Link(piece, 6),)))
-    return FiledCheckpoint(Namespace("w", "float32; kv4"), (5, 7, -(2**255), 9), Checkpoint(6, 8, groups))
+    return FiledCheckpoint(
+        Namespace("w", "float32; kv4", ("a", "b")), (5, 7, -(2**255), 9), Checkpoint(6, 8, groups)
+    )
 
 
 def test_a_piece_comes_back(tmp_path, piece):
@@ -52,7 +55,7 @@ def test_equal_pieces_are_one_file_that_others_can_read(tmp_path, piece):
     (path, _) = sorted(tmp_path.iterdir(), key=lambda path: path.stem != piece.name)
     data = path.read_bytes()
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    assert header["__metadata__"]["format"] == "mlxp-promptcache-1"
+    assert header["__metadata__"]["format"] == f"mlxp-promptcache-{VERSION}"
     assert header["0.0"] == {"dtype": "F32", "shape": [1, 2, 3], "data_offsets": [0, 24]}
     assert int.from_bytes(data[:8], "little") % 8 == 0
 
@@ -87,7 +90,7 @@ def test_a_checkpoint_comes_back(tmp_path, checkpoint):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda b: b[:-1], lambda b: b"x" + b, lambda b: b.replace(b"-1 ", b"-2 ", 1)]
+    "damage", [lambda b: b[:-1], lambda b: b"x" + b, lambda b: b.replace(b"-%d " % VERSION, b"-1 ", 1)]
 )
 def test_a_damaged_checkpoint_or_one_of_another_version_is_refused(tmp_path, checkpoint, damage):
     write_checkpoint(tmp_path, checkpoint)

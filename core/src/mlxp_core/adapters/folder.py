@@ -13,9 +13,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mlxp_core.adapters.recipe import Recipe, read_recipe
+from mlxp_core.adapters.recipe import CONFIGS, Recipe, read_recipe
 from mlxp_core.errors import BadAdapter, ModelFolderError
 from mlxp_core.loading.shards import StoredTensor, read_header
+from mlxp_core.promptcache import weights_identity
 
 WEIGHTS = ("adapters.safetensors", "adapter_model.safetensors")
 """Names of the file with the matrices; the first that is there counts."""
@@ -69,6 +70,7 @@ class AdapterFolder(Struct, frozen=True, kw_only=True):
         rank: the largest rank of them.
         scale: of a module without a pattern of its own.
         base_model: what it was trained on, where that is recorded.
+        identity: tells its files from any others; see ``weights_identity``.
     """
 
     path: Path
@@ -77,6 +79,7 @@ class AdapterFolder(Struct, frozen=True, kw_only=True):
     rank: int
     scale: float
     base_model: str | None
+    identity: str
 
     @property
     def numbers(self) -> int:
@@ -127,7 +130,13 @@ def open_adapter(path: Path) -> AdapterFolder:
     rank = max(term.rank for term in terms)
     usual = recipe.usual_scale(recipe.rank or rank)
     return AdapterFolder(
-        path=path, file=file, terms=terms, rank=rank, scale=usual, base_model=recipe.base_model
+        path=path,
+        file=file,
+        terms=terms,
+        rank=rank,
+        scale=usual,
+        base_model=recipe.base_model,
+        identity=weights_identity([file, *(path / name for name in CONFIGS if (path / name).is_file())]),
     )
 
 

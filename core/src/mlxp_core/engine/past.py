@@ -22,7 +22,7 @@ import mlx.core as mx
 from msgspec.structs import replace
 
 from mlxp_core.engine.faults import contained
-from mlxp_core.engine.orders import LoadPlan
+from mlxp_core.engine.orders import LoadPlan, Mount, Unmount
 from mlxp_core.engine.origins import Origin, origin_of, usual_bytes
 from mlxp_core.engine.pauses import LEAST, pauses
 from mlxp_core.engine.sequence import Recalled, Sequence
@@ -78,6 +78,7 @@ class Past:
         self._store = self._tiers.memory
         self._origin = origin
         self._origins: dict[str, Origin] = {}
+        self._adapters: dict[str, str] = {}  # key of a mount -> identity of its files
         self._chunk = chunk
         self._trials = Trials()
         self._hits = self._misses = self._hit_tokens = 0
@@ -146,11 +147,15 @@ class Past:
             if sequence.ended and not sequence.spoilt:
                 contained(self._keep, sequence, cache, row)
 
-    def forget(self, *, adapter: str, room: int | None = None) -> None:
-        """Drop everything that was read with an adapter, by the key of its mount, and then hold ``room`` at most."""
-        self.give_room(room)
-        self._store.forget(lambda namespace: adapter in namespace.adapters)
-        self._count()
+    def note(self, message: Mount | Unmount) -> None:
+        """Take note that an adapter is there; or drop everything in memory that was read with one that is gone."""
+        match message:
+            case Mount(key=key, folder=folder):
+                self._adapters[key] = folder.identity
+            case Unmount(key=key):
+                gone = self._adapters.pop(key)
+                self._store.forget(lambda namespace: gone in namespace.adapters)
+                self._count()
 
     def forget_all(self) -> None:
         """Drop everything in memory; what is on disk had been computed before it was written."""
@@ -229,7 +234,8 @@ class Past:
 
     def _namespace(self, sequence: Sequence) -> Namespace:
         order = sequence.order
-        return Namespace(self._of(order.model).weights, self._shelf[order.model].scheme, order.adapters)
+        adapters = tuple(self._adapters[key] for key in order.adapters)
+        return Namespace(self._of(order.model).weights, self._shelf[order.model].scheme, adapters)
 
     def _note(self, reuse: Reuse) -> None:
         self._recent.append(reuse)

@@ -168,8 +168,10 @@ class BatchRunner:
                 mx.clear_cache()
                 return None, None
             case Adapt(message, room):
-                self._past.forget(adapter=message.key, room=room)  # of one that is new, there is nothing
-                return None, self._shelf.adapt(message)
+                self._past.give_room(room)
+                fitted = self._shelf.adapt(message)
+                self._past.note(message)
+                return None, fitted
 
     def _prefill(self, step: Prefill) -> None:
         sequence, network = step.sequence, self._shelf[step.sequence.order.model]
@@ -240,7 +242,7 @@ class BatchRunner:
             return False
         wanted = {sequence.key for sequence in rows}
         if self._batch is not None:
-            self._keep(lambda sequence: sequence.key in wanted)
+            self._keep(self._batch, lambda sequence: sequence.key in wanted)
         for sequence in rows:
             row = self._ready.pop(sequence.key, None)
             if row is None:
@@ -251,10 +253,7 @@ class BatchRunner:
                 self._batch.join(row)
         return True
 
-    def _keep(self, wanted: Callable[[Sequence], bool]) -> None:
-        batch = self._batch
-        if batch is None:
-            return
+    def _keep(self, batch: Batch, wanted: Callable[[Sequence], bool]) -> None:
         stay = [row for row, sequence in enumerate(batch.rows) if wanted(sequence)]
         if not stay:
             self._batch = None

@@ -131,9 +131,9 @@ class Disk:
         return None if self._reading[name] is None else self._reading.pop(name)
 
     def offer(self, namespace: Namespace, key: Tokens) -> None:
-        """Note that there is something new in memory; where adapters are in it, their keys mean nothing later."""
+        """Note that there is something new in memory."""
         known = (namespace, key) in self._writing or self._store.touch(namespace, key)
-        if self.off is None and not namespace.adapters and not known:
+        if self.off is None and not known:
             self._fresh[namespace, key] = None
 
     def tend(self, *, idle: bool = False) -> None:

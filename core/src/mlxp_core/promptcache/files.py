@@ -21,7 +21,7 @@ from mlxp_core.promptcache.keys import Namespace
 from mlxp_core.promptcache.layout import Checkpoint
 from mlxp_core.promptcache.tree import Tokens
 
-VERSION = 1
+VERSION = 2
 """Of the layout of both kinds of files; others are dropped."""
 
 PIECE, LIST = ".safetensors", ".checkpoint"
@@ -74,7 +74,8 @@ class FiledCheckpoint(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Return the name of its file, without the ending."""
-        told = f"{self.namespace.weights}\0{self.namespace.scheme}\0{self.key}"
+        space = self.namespace
+        told = "\0".join((space.weights, space.scheme, *space.adapters, str(self.key)))
         return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
     @property
@@ -90,8 +91,7 @@ class FiledCheckpoint(Struct, frozen=True):
 class _Line(Struct, frozen=True):
     """A checkpoint as it is written; images in the key are texts, as their numbers are too long for JSON."""
 
-    weights: str
-    scheme: str
+    namespace: Namespace
     key: tuple[int | str, ...]
     row: Checkpoint[Filed]
 
@@ -139,7 +139,7 @@ def write_checkpoint(folder: Path, checkpoint: FiledCheckpoint) -> None:
         OSError: it cannot be written.
     """
     key = tuple(token if token >= 0 else hex(token) for token in checkpoint.key)
-    line = _Line(checkpoint.namespace.weights, checkpoint.namespace.scheme, key, checkpoint.row)
+    line = _Line(checkpoint.namespace, key, checkpoint.row)
     body = msgspec.json.encode(line)
     _write(folder / f"{checkpoint.name}{LIST}", [f"{_MARK} {_checksum(body)}\n".encode(), body])
 
@@ -158,7 +158,7 @@ def read_checkpoint(path: Path) -> FiledCheckpoint:
     except (OSError, ValueError) as error:
         raise Damaged(path.name, f"cannot be read: {error}") from error
     key = tuple(token if isinstance(token, int) else int(token, 16) for token in line.key)
-    return FiledCheckpoint(Namespace(line.weights, line.scheme), key, line.row)
+    return FiledCheckpoint(line.namespace, key, line.row)
 
 
 def _write(path: Path, blocks: Sequence[bytes | memoryview]) -> None:

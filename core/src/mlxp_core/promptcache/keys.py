@@ -21,7 +21,7 @@ class Namespace(Struct, frozen=True):
     Attributes:
         weights: identity of the weights; see ``weights_identity``.
         scheme: how keys and values are kept.
-        adapters: keys of their mounts, in the order in which they are applied.
+        adapters: identities of their files, in the order in which they are applied.
     """
 
     weights: str
