@@ -18,15 +18,15 @@ sys.path.insert(0, str(HERE))  # for ``sources``, which the other rank imports, 
 PATIENCE_S = 60
 
 
-def hosts_of_our_own(ranks):
-    """Return addresses that no other process uses: on Linux, every number behind 127 is this machine."""
+def hosts_of_our_own(ranks, first=20000):
+    """Return hosts of a ring that no other process uses: on Linux, every number behind 127 is this machine."""
     pid = os.getpid()
     host = (
         f"127.{pid // 65536 % 64 + 64}.{pid // 256 % 256}.{pid % 254 + 1}"
         if sys.platform == "linux"
         else "127.0.0.1"
     )
-    return [[f"{host}:{20000 + pid % 5000 + rank}"] for rank in range(ranks)]
+    return [[f"{host}:{first + pid % 2500 + rank}"] for rank in range(ranks)]
 
 
 @pytest.fixture(scope="session")
@@ -38,9 +38,11 @@ def environments(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def leader(environments):
+def leader(environments, tiny_checkpoints):
     """The first of two ranks, in this process."""
-    other = subprocess.Popen([sys.executable, str(HERE / "follow.py")], env=environments[1])
+    other = subprocess.Popen(
+        [sys.executable, str(HERE / "follow.py"), str(tiny_checkpoints)], env=environments[1]
+    )
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MLX_HOSTFILE", "MLX_RANK"):
             patch.setenv(name, environments[0][name])

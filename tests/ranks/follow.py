@@ -1,4 +1,4 @@
-"""A rank that is led: what it loads, it is told by path."""
+"""A rank that is led: what it loads, it is told by path, or by name within the folder of its first argument."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ meeting = meet(launched(os.environ), this_machine())
 
 
 def load(model, fingerprint):
-    source = source_of(model)
+    source = source_of(str(Path(sys.argv[1]) / model))
     assert source.fingerprint == fingerprint
     return load_part(source, meeting.group)
 

@@ -56,13 +56,13 @@ def loaded(leader, path, bits=0):
     return whole, leader.load(name, source)
 
 
-def same(pair, play):
+def same(pair, play, close=CLOSE):
     """Play the same on both networks; all logits and tokens must agree."""
     expected, found = (play(network) for network in pair)
     assert len(found) == len(expected) > 0
     for ours, theirs in zip(found, expected, strict=True):
         if isinstance(theirs, mx.array):
-            assert_close(ours, theirs, CLOSE)
+            assert_close(ours, theirs, close)
         else:
             assert ours == theirs
 
@@ -143,7 +143,8 @@ def test_quantized_keys_and_values_are_divided_too(leader, tiny_checkpoints):
         rows = Row(network).joined(Row(network))
         return [*rows.read([LONG, SHORT]), *rows.read([[1], [2]])]
 
-    same(loaded(leader, tiny_checkpoints / "qwen35-text", bits=8), play)
+    one_step = 5e-3  # of 8 bits: what lies between two of them may be rounded either way
+    same(loaded(leader, tiny_checkpoints / "qwen35-text", bits=8), play, close=one_step)
 
 
 def test_a_part_that_cannot_be_loaded_is_refused_and_the_ranks_go_on(leader, tiny_checkpoints, tmp_path):
@@ -152,7 +153,7 @@ def test_a_part_that_cannot_be_loaded_is_refused_and_the_ranks_go_on(leader, tin
         leader.load(str(tmp_path / "nowhere"), source_of(str(path)))
     config = json.loads((path / "config.json").read_text()) | {
         "num_attention_heads": 3,
-        "num_key_value_heads": 3,
+        "num_key_value_heads": 1,
     }
     odd = shutil.copytree(path, tmp_path / "odd")
     (odd / "config.json").write_text(json.dumps(config))

@@ -19,13 +19,16 @@ from mlxp_core.cli.flags import said, setting_options
 from mlxp_core.cli.folders import cache_folder
 from mlxp_core.cli.models import chosen
 from mlxp_core.cli.progress import loading
+from mlxp_core.cli.ranked import Company, as_rank, follow, leading
 from mlxp_core.cli.selection import set_up_here
 from mlxp_core.cli.start_page import has_start_page, open_start_page, wanted
 from mlxp_core.cli.sweeping import unswept
 from mlxp_core.errors import SetupError
+from mlxp_core.ranks import launched
 from mlxp_core.types import EngineSettings, EngineStats, ModelsSettings, ServerSettings
 
 if TYPE_CHECKING:
+    from mlxp_core.desk import Lineup
     from mlxp_core.plugins import Setup
 
 log = logging.getLogger("mlxp")
@@ -56,31 +59,28 @@ def serve(  # one parameter an option
         from mlxp_core.server import bind, check_exposure  # `mlxp --help` needs no web server
 
         _log(verbose=verbose)
-        setup = set_up_here(said(given), config, commands=False)
+        launch = launched(os.environ)
+        flags = said(given) if launch is None else as_rank(said(given))
+        setup = set_up_here(flags, config, commands=False)
         server = setup.settings.section(ServerSettings)
         check_exposure(server)
         _check_back_end()
+        if launch is not None and not launch.leads:
+            lineup = _lined_up(chosen(models, setup), setup, start)
+            start.close()
+            follow(launch, setup, lineup)
+            return
         with bind(server) as sock:
-            _run(chosen(models, setup), setup, sock, start, began, browse=browse)
+            paths = chosen(models, setup)
+            with leading(launch, setup) as company:
+                _run(_lined_up(paths, setup, start), setup, sock, start, began, company, browse=browse)
 
 
-def _run(
-    paths: Mapping[str, Path],
-    setup: "Setup",
-    sock: socket.socket,
-    start: ExitStack,
-    began: float,
-    *,
-    browse: bool | None,
-) -> None:
-    from mlxp_core.cli.assembly import assemble  # `mlxp --help` needs none of this
-    from mlxp_core.desk import line_up, open_model  # as above
+def _lined_up(paths: Mapping[str, Path], setup: "Setup", start: ExitStack) -> "Lineup":
+    from mlxp_core.desk import line_up, open_model  # `mlxp --help` needs none of this
     from mlxp_core.loading.files import model_name  # as above
-    from mlxp_core.server import build_app  # as above
-    from mlxp_core.server import serve as run_server  # as above
 
-    registry, server = setup.registry, setup.settings.section(ServerSettings)
-    running = setup.settings.section(EngineSettings)
+    registry, running = setup.registry, setup.settings.section(EngineSettings)
     show = start.enter_context(loading())
     opened = [
         (ref, open_model(path, registry, running, show(model_name(path)))) for ref, path in paths.items()
@@ -89,7 +89,25 @@ def _run(
     for each in lineup.models.values():
         for warning in each.plan.folder.warnings:
             log.warning("%s: %s", each.plan.folder.name, warning)
-    desk = assemble(lineup, setup)
+    return lineup
+
+
+def _run(
+    lineup: "Lineup",
+    setup: "Setup",
+    sock: socket.socket,
+    start: ExitStack,
+    began: float,
+    company: Company | None,
+    *,
+    browse: bool | None,
+) -> None:
+    from mlxp_core.cli.assembly import assemble  # `mlxp --help` needs none of this
+    from mlxp_core.server import build_app  # as above
+    from mlxp_core.server import serve as run_server  # as above
+
+    registry, server = setup.registry, setup.settings.section(ServerSettings)
+    desk = assemble(lineup, setup, company)
 
     def loaded(stats: EngineStats) -> None:
         start.close()
@@ -98,6 +116,8 @@ def _run(
             click.echo(banner(names, url, registry.protocols, server))
             for line in filter(None, (speed(desk.fit(model)) for model in lineup.models)):
                 click.echo(line)
+            if company is not None:
+                click.echo(f"computed by {company.launch.ranks} ranks over {company.launch.backend}")
             if has_start_page(app):
                 click.echo(f"in a browser: {url}/")
                 if wanted(browse, os.environ, sys.stdout):

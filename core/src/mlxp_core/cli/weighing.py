@@ -6,6 +6,7 @@ from mlxp_core.errors import SetupError
 from mlxp_core.loading.eyes import Eyes
 from mlxp_core.loading.folder import ModelFolder
 from mlxp_core.loading.kv_config import kv_scheme
+from mlxp_core.loading.parts import part_of
 from mlxp_core.memory import Account, Reckon, with_guesses
 from mlxp_core.types import EngineSettings, Machine
 
@@ -33,6 +34,8 @@ def reckon_of(
     eyes: Eyes | None,
     settings: EngineSettings,
     draft: LoadPlan | None = None,
+    *,
+    ranks: int = 1,
 ) -> Reckon:
     """Return what weighs a model on any machine, run as the settings say.
 
@@ -43,13 +46,16 @@ def reckon_of(
         eyes: its vision tower, if it is served with one.
         settings: type of the weights, how keys and values are kept, and what guesses ahead.
         draft: a smaller model that guesses for it.
+        ranks: processes that it is divided among; each takes as much as the first one.
 
     Raises:
         ModelFolderError: the model's kv_config.json is damaged.
+        UnsupportedModel: the model cannot be divided so.
     """
     from mlxp_core.loading.weighing import weigh  # it loads MLX
 
     scheme = kv_scheme(folder.path, settings)
+    part = None if ranks == 1 else part_of(family, config, 0, ranks)
 
     def reckon(machine: Machine) -> Account:
         beside = None
@@ -65,6 +71,7 @@ def reckon_of(
             eyes=eyes,
             head=settings.by_head,
             draft=beside,
+            part=part,
         )
         return with_guesses(own, settings)
 

@@ -1,12 +1,15 @@
 """The engine as others see it: start, submit, cancel, stop, and a snapshot of how it is."""
 
+from __future__ import annotations
+
 import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from threading import Lock
+from threading import Lock, Timer
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,7 +18,7 @@ from mlxp_core.contracts import SamplerStage
 from mlxp_core.engine.fate import Fate
 from mlxp_core.engine.life import Halted, Life, MakeRunner
 from mlxp_core.engine.mailbox import Mailbox, Post
-from mlxp_core.engine.orders import Cancel, Close, LoadPlan, Mount, Order, Shelve, Submit, Unmount
+from mlxp_core.engine.orders import Cancel, Close, LoadPlan, Lose, Mount, Order, Shelve, Submit, Unmount
 from mlxp_core.engine.residents import ShelfRules
 from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.stats import Books, StatsBoard
@@ -24,10 +27,16 @@ from mlxp_core.errors import MlxpError, SetupError, Unavailable, UnknownModel
 from mlxp_core.memory import Admission
 from mlxp_core.types import EngineSettings, EngineStats, RequestRecord
 
+if TYPE_CHECKING:
+    from mlxp_core.ranks.leader import Leader
+
 _log = logging.getLogger(__name__)
 
 _STUCK_S = 30.0  # how long beyond its grace a stopping thread may take before we leave it behind
 _LONGEST_RETRY_S = 60
+
+LOST_S = 5.0
+"""How long a thread may take to end that has lost what it computes with."""
 
 
 class Engine:
@@ -47,6 +56,7 @@ class Engine:
         on_record: Callable[[RequestRecord], object] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         make_runner: MakeRunner | None = None,
+        leader: Leader | None = None,
     ) -> None:
         """Make an engine that has not started.
 
@@ -60,6 +70,7 @@ class Engine:
             on_record: told of each choice that ended, on the event-loop thread.
             clock: seconds that only grow.
             make_runner: another runner than the one for ``plans`` on this machine's device.
+            leader: leads other processes that compute with this one; ``None`` = it is alone.
         """
         self._models = tuple(plans)
         self._settings = settings
@@ -67,7 +78,10 @@ class Engine:
         self._shelf = shelf
         self._on_record = on_record
         self._clock = clock
-        self._make_runner = make_runner or (lambda halted: _device_runner(plans, settings, stages, halted))
+        self._make_runner = make_runner or (
+            lambda halted: _device_runner(plans, settings, stages, halted, leader)
+        )
+        self._leader = leader
         self._books = Books()
         self._fate = Fate(settings.on_death, clock)
         self._mounted: dict[str, Mount] = {}  # by key
@@ -89,6 +103,8 @@ class Engine:
         if self._life is not None:
             raise SetupError("an engine can be started only once; make a new one")
         self._begin(post, [self._noted(mount) for mount in mounts])
+        if self._leader is not None:
+            self._leader.watch(self.lose)
 
     def wait_ready(self, timeout_s: float | None = None) -> bool:
         """Block until every model is loaded; false if that takes longer than ``timeout_s``.
@@ -161,6 +177,17 @@ class Engine:
         life.mail.close(Close(self._clock() + grace_s))
         if not life.join(grace_s + _STUCK_S):
             _log.error("the engine thread did not end within %.0f s after its grace; left behind", _STUCK_S)
+
+    def lose(self, why: Unavailable) -> None:
+        """End the thread: what it computes with has gone. Everybody is told why, and ``on_death`` says what then.
+
+        The thread may be stuck in MLX, which waits for what has gone; then it is left behind.
+        """
+        if self._life is not None:
+            self._life.mail.tell(Lose(why))
+            late = Timer(LOST_S, self._life.forsake, (why,))
+            late.daemon = True
+            late.start()
 
     def stats(self) -> EngineStats:
         """Return the last snapshot."""
@@ -245,14 +272,18 @@ def _device_runner(
     settings: EngineSettings,
     stages: Mapping[str, SamplerStage],
     halted: Halted,
+    leader: Leader | None,
 ) -> Runner:
     # Imported by the thread that owns the arrays: whoever only talks to the engine needs no device.
     from mlxp_core.engine.guard import Guarded  # noqa: PLC0415
     from mlxp_core.engine.past import open_past  # noqa: PLC0415
+    from mlxp_core.engine.ranked import load_parts  # noqa: PLC0415
     from mlxp_core.engine.runner import BatchRunner  # noqa: PLC0415
-    from mlxp_core.engine.shelf import Shelf  # noqa: PLC0415
+    from mlxp_core.engine.shelf import Shelf, load_plan  # noqa: PLC0415
     from mlxp_core.memory.device import synchronize  # noqa: PLC0415
 
-    shelf = Shelf(plans, halted=halted)
+    load = load_plan if leader is None else load_parts(plans, leader)
+    shelf = Shelf(plans, halted=halted, load=load)
     runner = BatchRunner(shelf, stages, past=open_past(shelf, plans, settings))
-    return Guarded(runner, synchronize=synchronize, distrust=runner.distrust)
+    distrust = runner.distrust if leader is None else leader.give_up
+    return Guarded(runner, synchronize=synchronize, distrust=distrust)

@@ -4,7 +4,7 @@ import gc
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
-from threading import Thread
+from threading import Lock, Thread
 
 from mlxp_core.engine.fate import CALLS, Policy
 from mlxp_core.engine.faults import bare, described, traced
@@ -64,15 +64,24 @@ class Life:
         self._again = again
         self._before = before
         self._thread = Thread(target=self._live, name="mlxp-engine", daemon=True)
+        self._forsaken = False
+        self._last_words = Lock()  # is taken by whoever says them, and kept
 
     def begin(self) -> None:
         """Start the thread; returns at once."""
         self._thread.start()
 
     def join(self, patience_s: float | None = None) -> bool:
-        """Wait for the end of the thread; false if it takes longer than ``patience_s``."""
-        self._thread.join(patience_s)
-        return not self._thread.is_alive()
+        """Wait for the end of the thread, unless it was forsaken; false if it takes longer than ``patience_s``."""
+        if not self._forsaken:
+            self._thread.join(patience_s)
+        return self._forsaken or not self._thread.is_alive()
+
+    def forsake(self, why: Unavailable) -> None:
+        """Answer everybody in place of a thread that is stuck in a step; should it go on, it finds nobody."""
+        if not self.join(0):
+            self._forsaken = True
+            self._end(why)
 
     def _live(self) -> None:
         """Be the engine thread."""
@@ -89,7 +98,9 @@ class Life:
             self._end(None)
 
     def _end(self, error: BaseException | None) -> None:
-        """Answer everybody who is left, and say what happened."""
+        """Answer everybody who is left, and say what happened; once."""
+        if not self._last_words.acquire(blocking=False):
+            return
         halted = self.mail.closed and (error is None or isinstance(error, Unavailable))  # as was wanted
         unread = self.mail.shut()
         fate: Policy = "stay"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from mlxp_core.contracts import Constraint, FamilyConfig, ModelFamily
-from mlxp_core.errors import MlxpError
+from mlxp_core.errors import MlxpError, Unavailable
 from mlxp_core.types import Event, GenerateRequest, KVScheme, Pooling, ShelfAction
 
 if TYPE_CHECKING:
@@ -181,4 +181,10 @@ class Close(Struct, frozen=True):
     deadline_s: float
 
 
-Message = Submit | Cancel | CancelAll | Mount | Unmount | Shelve | Close
+class Lose(Struct, frozen=True):
+    """Message: what the engine computes with has gone; end, and tell everybody why."""
+
+    why: Unavailable
+
+
+Message = Submit | Cancel | CancelAll | Mount | Unmount | Shelve | Close | Lose

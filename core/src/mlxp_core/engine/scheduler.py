@@ -19,7 +19,7 @@ from mlxp_core.engine.faults import DeviceFault, contained
 from mlxp_core.engine.house import House
 from mlxp_core.engine.line import WaitingLine
 from mlxp_core.engine.mailbox import Deliveries
-from mlxp_core.engine.orders import Cancel, CancelAll, Close, Message, Mount, Shelve, Submit, Unmount
+from mlxp_core.engine.orders import Cancel, CancelAll, Close, Lose, Message, Mount, Shelve, Submit, Unmount
 from mlxp_core.engine.outbox import Outbox
 from mlxp_core.engine.residents import Residents, ShelfRules
 from mlxp_core.engine.room import Room
@@ -82,22 +82,34 @@ class Scheduler:
     # ── Messages ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def apply(self, messages: Iterable[Message]) -> None:
-        """Take in what came by mail."""
-        for message in messages:
-            match message:
-                case Submit(orders, at_s):
-                    for order in orders:
-                        self._queue(Sequence(next(self._keys), order, at_s))
-                case Cancel(request_id):
-                    self._cancel(s for s in self._everybody() if s.request_id == request_id)
-                case CancelAll():
-                    self._cancel(self._everybody())
-                case Mount() | Unmount() | Shelve():
-                    self._errands.take(message)
-                case Close(deadline_s):
-                    self._close(deadline_s)
+        """Take in what came by mail.
+
+        Raises:
+            Unavailable: that what the engine computes with has gone; all other mail has been taken in.
+        """
+        losses = [self._take(message) for message in messages]
         if self._deadline_s is not None and self._clock() >= self._deadline_s:
             self._cancel(self._everybody())
+        for lost in filter(None, losses):
+            raise lost
+
+    def _take(self, message: Message) -> Unavailable | None:
+        """Take in one message; return what ends the engine, if it says so."""
+        match message:
+            case Submit(orders, at_s):
+                for order in orders:
+                    self._queue(Sequence(next(self._keys), order, at_s))
+            case Cancel(request_id):
+                self._cancel(s for s in self._everybody() if s.request_id == request_id)
+            case CancelAll():
+                self._cancel(self._everybody())
+            case Mount() | Unmount() | Shelve():
+                self._errands.take(message)
+            case Close(deadline_s):
+                self._close(deadline_s)
+            case Lose(why):
+                return why
+        return None
 
     def _queue(self, sequence: Sequence) -> None:
         fault = self._room.refusal(sequence)

@@ -165,15 +165,19 @@ class StatsBoard:
         return self._stats
 
     def publish(self, stats: EngineStats) -> None:
-        """Pin a snapshot."""
-        self._stats = stats
-        if stats.state != "loading":
-            self._settled.set()
+        """Pin a snapshot, unless the last one is there."""
+        if self._error is None:
+            self._pin(stats)
 
     def finish(self, stats: EngineStats, error: MlxpError) -> None:
         """Pin the last snapshot; ``error`` says why there will be no more."""
         self._error = error
-        self.publish(stats)
+        self._pin(stats)
+
+    def _pin(self, stats: EngineStats) -> None:
+        self._stats = stats
+        if stats.state != "loading":
+            self._settled.set()
 
     def wait_ready(self, timeout_s: float | None) -> bool:
         """Wait until loading is over; false if that takes longer.

@@ -13,6 +13,7 @@ from mlxp_core.kv.survey import AttentionLayer
 from mlxp_core.loading.draft import draft_tensors
 from mlxp_core.loading.eyes import Eyes
 from mlxp_core.loading.folder import ModelFolder
+from mlxp_core.loading.parts import Part, cut_shapes
 from mlxp_core.loading.shards import ITEM_BYTES, StoredTensor, read_header
 from mlxp_core.loading.weights import Owner, WeightDtype, parameter_name
 from mlxp_core.memory import FEATURE_BYTES, Account, Look, footprint, look_of
@@ -35,6 +36,7 @@ def weigh(
     eyes: Eyes | None = None,
     head: bool = False,
     draft: Account | None = None,
+    part: Part | None = None,
 ) -> Account:
     """Return what a model takes on a machine.
 
@@ -48,11 +50,14 @@ def weigh(
         eyes: its vision tower, if it is served with one.
         head: whether its draft head guesses for it.
         draft: what a smaller model takes that does; ``None`` = none.
+        part: what this process holds of it; ``None`` = all.
 
     Raises:
         SetupError: keys and values cannot be kept so.
     """
     kept = dict(_kept(folder.tensors, family))
+    if part is not None:
+        kept, config = cut_shapes(kept, part), part.division.config
     value_bytes = _value_bytes(kept, family.float32, dtype, machine)
     need = family.need(config, value_bytes)
     stored = any(name.endswith(_SCALES) for name in kept) or not need.weights

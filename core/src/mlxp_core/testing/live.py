@@ -14,6 +14,7 @@ from mlxp_core.loading.weighing import weigh
 from mlxp_core.memory import Account, MemoryPlan, Reckon, with_guesses
 from mlxp_core.memory.device import this_machine
 from mlxp_core.plugins import build_registry, load_plugins, load_settings
+from mlxp_core.ranks.leader import Leader
 from mlxp_core.testing.client import PATIENCE_S, Flags, Served, on_a_free_port, running
 from mlxp_core.types import EngineSettings, Machine, ModelsSettings, PluginSettings, ServerSettings
 
@@ -25,6 +26,7 @@ def serve_folders(
     flags: Flags | None = None,
     path: Sequence[str] | None = None,
     clock: Callable[[], float] = time.monotonic,
+    leader: Leader | None = None,
 ) -> Iterator[Served[Engine]]:
     """Serve models for as long as the block lasts, which begins when they are loaded.
 
@@ -34,6 +36,7 @@ def serve_folders(
         flags: settings, by section and key. Memory is counted where ``engine.memory_budget`` says what there is.
         path: folders to search for installed plugins in place of ``sys.path``; ``()`` = only ``plugins``.
         clock: the engine's; seconds that only grow.
+        leader: leads other processes that compute with this one, by the ids of these models.
     """
     loaded = load_plugins(PluginSettings(), extra=plugins, path=path)
     settings = load_settings(None, {}, on_a_free_port(flags), loaded.sections, absent=loaded.absent)
@@ -56,6 +59,7 @@ def serve_folders(
         ),
         on_record=keeper(registry.observers),
         clock=clock,
+        leader=leader,
     )
     desk = Desk(engine, frontends, registry, settings, aliases=lineup.aliases, memory=memory)
     with running(registry, desk, engine, settings.section(ServerSettings)) as served:
