@@ -111,7 +111,7 @@ def test_what_is_wrong_is_told_before_anything_is_asked(lab, change, param):
 
 def test_templates_are_listed(served):
     found = served[0].client.get("/api/dataset-templates").json()["templates"]
-    assert len({each["name"] for each in found}) == len(found) == 12
+    assert len({each["name"] for each in found}) == len(found) == 13
     (style,) = (each for each in found if each["name"] == "style_transfer")
     assert style["needs_model"]
     assert [field["name"] for field in style["fields"]] == ["reference_samples", "raw_text"]

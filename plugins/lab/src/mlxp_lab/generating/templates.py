@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from mlxp_lab.generating import by_rule, conversing, rewriting
+from mlxp_lab.generating import by_rule, conversing, from_hub, rewriting
 from mlxp_lab.generating.template import Template
 from mlxp_lab.jobs import BadParameters
 
 TEMPLATES = {
-    template.name: template for template in (*by_rule.TEMPLATES, *rewriting.TEMPLATES, *conversing.TEMPLATES)
+    template.name: template
+    for template in (*by_rule.TEMPLATES, *from_hub.TEMPLATES, *rewriting.TEMPLATES, *conversing.TEMPLATES)
 }
 
 
