@@ -89,9 +89,9 @@ class Teacher:
         """Return what of a row is to be learned."""
         match self._learn:
             case "answers":
-                return whole
+                return _ending(whole.tokens, whole.learned)
             case "last":
-                return Example(whole.tokens, whole.learned[-1:])
+                return _ending(whole.tokens, whole.learned[-1:])
             case "all":
                 return Example(whole.tokens, ((0, len(whole.tokens)),))
 
@@ -100,7 +100,7 @@ class Teacher:
             return self._continued(row.prompt, answer)
         prompt = (_says("user", row.prompt),) if isinstance(row.prompt, str) else row.prompt
         told = self._chat((*prompt, _says("assistant", answer)), row.tools)
-        return Example(told.tokens, told.learned[-1:])
+        return _ending(told.tokens, told.learned[-1:])
 
     def _fitted(self, told: Example) -> Example | None:
         excess = max(0, len(told.tokens) - self._most)
@@ -141,6 +141,11 @@ def length_of(item: Example | Pair) -> int:
             return max(len(chosen.tokens), len(rejected.tokens))
         case Example(tokens=tokens):
             return len(tokens)
+
+
+def _ending(tokens: Sequence[int], learned: Spans) -> Example:
+    """Return a row without what stands behind the last token that is learned."""
+    return Example(tuple(tokens[: learned[-1][1]]), learned)
 
 
 def _within(spans: Spans, begin: int, end: int) -> Spans:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import statistics
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from mlxp_core.errors import BadRequest
 from mlxp_core.workshop import OpenModel, open_model
@@ -30,7 +31,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     model: str
     data: str
     method: Method = "sft"
-    max_tokens: int = 2048
+    max_tokens: Annotated[int, Meta(ge=2)] = 2048
     learn: Learn = "answers"
     chat_template: bool = True
 
