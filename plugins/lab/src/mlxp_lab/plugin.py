@@ -48,11 +48,12 @@ class LabPlugin:
         """Return the lab's own kinds of jobs."""
         from mlxp_lab.bench.job import KIND as BENCH
         from mlxp_lab.fusing.job import KIND as FUSE
+        from mlxp_lab.generating.job import KIND as GENERATE
         from mlxp_lab.merging.job import KIND as MERGE
         from mlxp_lab.quantize.job import KIND as QUANTIZE
         from mlxp_lab.training.job import KIND as TRAIN
 
-        return [BENCH, QUANTIZE, TRAIN, MERGE, FUSE]
+        return [BENCH, GENERATE, QUANTIZE, TRAIN, MERGE, FUSE]
 
     @hookimpl
     def mlxp_commands(self) -> list[click.Command]:
@@ -61,6 +62,7 @@ class LabPlugin:
         from mlxp_lab.commands import commands
         from mlxp_lab.datasets.commands import command as dataset
         from mlxp_lab.fusing.commands import command as fuse
+        from mlxp_lab.generating.commands import commands as generating
         from mlxp_lab.merging.commands import command as merge
         from mlxp_lab.quantize.commands import command as quantize
         from mlxp_lab.training.commands import command as train
@@ -72,7 +74,7 @@ class LabPlugin:
             train(self.kinds),
             merge(self.kinds),
             fuse(self.kinds),
-            dataset(),
+            dataset(generating(self.kinds)),
         ]
 
     @hookimpl
