@@ -5,8 +5,10 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.speculation.allowance import SAVED, SHARE, Allowance
 from mlxp_core.engine.speculation.lookup import CANDIDATES, FURTHEST, GRAM, Lookup
+from mlxp_core.engine.speculation.rows import UNKNOWN_LOOKUP, LookingRow
 
 TEXTS = st.lists(st.integers(0, 3), max_size=60)
 
@@ -93,3 +95,38 @@ def test_what_has_begun_to_help_is_found_out():
     decode(allowance, dice, 1, plain_s=0.01, slope=0.1, right=0.0, steps=2000)
     spent, without = decode(allowance, dice, 1, plain_s=0.01, slope=0.1, right=0.9, steps=2000)
     assert spent < 0.6 * without
+
+
+def guesses(orders, prompt, answer, trust=UNKNOWN_LOOKUP):
+    """Have a row say an answer token by token; return what it would guess in front of each."""
+    sequence = Sequence(0, orders(prompt=prompt, max_tokens=len(answer) + 9).orders[0], 0.0)
+    row, found = LookingRow(prompt, trust), []
+    for token in answer:
+        found.append(row.guess(sequence, 8))
+        sequence.taken.append(token)
+    return found
+
+
+@given(text=st.lists(st.integers(1, 999), min_size=9, max_size=60, unique=True))
+def test_what_stood_nowhere_is_never_guessed(orders, text):
+    assert not any(guesses(orders, text[:8], text[8:]))
+
+
+@given(seed=st.integers(0, 99))
+def test_a_text_that_seems_to_repeat_itself_is_hardly_ever_guessed(orders, seed):
+    """A dozen tokens in random order: any three of them have always stood there before."""
+    dice = random.Random(seed)
+    text = dice.choices(range(1, 13), k=2500)
+    assert sum(map(bool, guesses(orders, text[:500], text[500:]))) < 0.01 * 2000
+
+
+@given(text=st.lists(st.integers(1, 999), min_size=20, max_size=60, unique=True), other=st.integers(0, 99))
+def test_what_repeats_itself_is_guessed_once_it_was_right_on_paper(orders, text, other):
+    """Three tokens must agree, some more be foreseen; what comes then is guessed until it is wrong again and again."""
+    found = guesses(orders, text, text)
+    first = next(place for place, guess in enumerate(found) if guess)
+    assert first <= GRAM + 3
+    assert all(guess[0] == token for guess, token in zip(found[first:-1], text[first:], strict=False))
+    news = [1000 + (7 * place + other) % 97 for place in range(12)]
+    misled = [part for new in news for part in (*text[:GRAM], new)]
+    assert not guesses(orders, text, [*misled, *text[:GRAM], 0])[-1]

@@ -41,9 +41,16 @@ class _Batch:
     def __init__(self) -> None:
         self._plain: deque[float] = deque(maxlen=LATEST)
         self._slopes: deque[float] = deque(maxlen=LATEST)
-        self.plain_s = 0.0  # 0 = not known
+        self._median_s: float | None = None  # of ``_plain``, once somebody has asked
         self.slope = 0.0
         self.age = 0  # steps with guesses since the last plain one
+
+    @property
+    def plain_s(self) -> float:
+        """Return how long a step without guesses takes; 0 = not known."""
+        if self._median_s is None:
+            self._median_s = median(self._plain) if self._plain else 0.0
+        return self._median_s
 
     @property
     def measured(self) -> bool:
@@ -51,7 +58,7 @@ class _Batch:
 
     def note_plain(self, seconds: float) -> None:
         self._plain.append(seconds)
-        self.plain_s = median(self._plain)
+        self._median_s = None
         self.age = 0
 
     def note_wide(self, width: int, seconds: float) -> None:

@@ -32,15 +32,13 @@ class Lookup:
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Take further tokens."""
-        first = max(0, len(self._tokens) - GRAM + 1)
-        self._tokens.extend(tokens)
-        recent = self._tokens[first:]
-        self._before.extend([NOWHERE] * (min(len(self._tokens), GRAM - 1) - len(self._before)))
-        for end, run in enumerate(
-            zip(*(recent[place:] for place in range(GRAM)), strict=False), first + GRAM - 1
-        ):
-            self._before.append(self._latest.get(run, NOWHERE))
-            self._latest[run] = end
+        start, all_tokens, latest = len(self._tokens), self._tokens, self._latest
+        all_tokens.extend(tokens)
+        for end in range(start, len(all_tokens)):
+            run = tuple(all_tokens[end - GRAM + 1 : end + 1])
+            self._before.append(latest.get(run, NOWHERE))
+            if len(run) == GRAM:
+                latest[run] = end
 
     def next(self) -> int | None:
         """Return what followed when the last tokens stood in this text before; of several places, at the latest."""
