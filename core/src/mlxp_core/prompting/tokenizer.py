@@ -9,6 +9,7 @@ import msgspec
 import tokenizers
 
 from mlxp_core.errors import ModelFolderError
+from mlxp_core.prompting.beginnings import Beginnings
 from mlxp_core.prompting.pieces import PieceReader, piece_reader
 
 
@@ -28,7 +29,7 @@ class TokenizerParts(msgspec.Struct, frozen=True):
 
 
 class Tokenizer:
-    """A tokenizer as its files describe it; holds no changing state, so threads may share it.
+    """A tokenizer as its files describe it; threads may share it.
 
     Attributes:
         size: number of logits of the model, padding rows included.
@@ -68,6 +69,13 @@ class Tokenizer:
         self.special_tokens: Mapping[int, str] = {
             token: entry.content for token, entry in added.items() if entry.special
         }
+        found_anywhere = {
+            token: entry.content
+            for token, entry in added.items()
+            if not (entry.normalized or entry.single_word or entry.lstrip)
+        }
+        longest = max(map(len, self.added_tokens.values()), default=0)
+        self._beginnings = Beginnings(self._encode_spans, found_anywhere, longest)
         known = self._inner.get_vocab_size(with_added_tokens=True)
         self.size = max(size, 1) if size is not None else known
         self.used = _used(self._inner, self.size)
@@ -91,7 +99,13 @@ class Tokenizer:
         return ids[1:] if ids[:2] == [self.begin, self.begin] else ids
 
     def encode_spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids of ``text`` without additions, and the characters ``[start, end)`` each came from."""
+        """Return the ids of ``text`` without additions, and the characters ``[start, end)`` each came from.
+
+        Quick where ``text`` begins like one that was encoded lately.
+        """
+        return self._beginnings.encode(text)
+
+    def _encode_spans(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         encoding = self._inner.encode(text, add_special_tokens=False)
         return encoding.ids, encoding.offsets
 
