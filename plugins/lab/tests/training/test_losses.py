@@ -12,6 +12,7 @@ from mlxp_lab.training.lora import Recipe, attach, chosen, learned, set_learned
 from mlxp_lab.training.losses import token_losses
 from mlxp_lab.training.objectives import Answers, Odds, Preferences, lay_out
 from mlxp_lab.training.parameters import TrainParameters
+from mlxp_lab.training.recompute import recompute_blocks
 
 PARAMETERS = TrainParameters(model="", data="", optimizer="sgd", clip=None)
 CLOSE = 2e-5
@@ -165,6 +166,29 @@ def test_scores_are_made_in_chunks_where_there_are_many(taught, monkeypatch):
     chunks, other = by_learner(taught, objective, [ONE_EACH])
     assert chunks.loss == pytest.approx(whole.loss, rel=CLOSE)
     assert same(other, one)
+
+
+def test_what_is_computed_again_is_the_same(taught, opened):
+    """And what goes from block to block is all that is kept."""
+    name, network, chance, numbers = taught
+    once, one = by_learner(taught, Answers(EXAMPLES), [ONE_EACH])
+    lean = opened(name).network("float32").model
+    paths = chosen(lean, opened(name).family.lora_targets, None)
+    attach(lean, paths, Recipe(rank=2, scale=2.0, dropout=0.0, seed=3))
+    set_learned(lean, numbers)
+    recompute_blocks(lean)
+    again, other = by_learner((name, lean, chance, numbers), Answers(EXAMPLES), [ONE_EACH])
+    assert again.loss == pytest.approx(once.loss, rel=CLOSE)
+    assert same(other, one)
+    long = [Example(tuple(range(5, 405)), ((2, 400),))]
+    peaks = []
+    for net in (network, lean):
+        mx.clear_cache()
+        mx.reset_peak_memory()
+        before = mx.get_active_memory()
+        by_learner((name, net, chance, numbers), Answers(long), [((0,),)])
+        peaks.append(mx.get_peak_memory() - before)
+    assert peaks[1] < 0.7 * peaks[0]
 
 
 def test_a_row_with_nothing_to_learn_makes_no_pass():

@@ -129,6 +129,24 @@ def test_the_base_is_evaluated_first_and_terms_change_nothing_yet(school):
     assert losses[0] == losses[1]
 
 
+@pytest.mark.parametrize("asked", [{"recompute": True}, {"pack": True}])
+def test_memory_is_saved_and_the_run_is_the_same(school, asked):
+    """With dropout, too, where blocks are computed again; and where rows are packed, of one pass."""
+    data = school.dataset(school.chats(3))
+    usual = {
+        **WARY,
+        "steps": 3,
+        "batch_rows": 3,
+        "valid_share": 0.0,
+        "dropout": 0.2 if "recompute" in asked else 0.0,
+    }
+    runs = [
+        school("minicpm5", data, work=f"run {place}", **{**usual, **more})[2].told("loss")
+        for place, more in enumerate(({}, asked))
+    ]
+    assert runs[0] == pytest.approx(runs[1], rel=SAME)
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [({"targets": ["lm_head"]}, "takes no adapters"), ({"pack": True}, "cannot be packed")],

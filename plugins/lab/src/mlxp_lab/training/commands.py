@@ -54,6 +54,7 @@ _OPTIONS = (
     click.option(
         "--buckets/--no-buckets", default=None, help="Rows of about one length.  [default: buckets]"
     ),
+    click.option("--recompute/--no-recompute", default=None, help="Compute again, rather than keep."),
     click.option("--beta", type=float, help="How strongly the base holds (dpo).  [default: 0.1]"),
     click.option("--odds-weight", type=float, help="Of the odds (orpo).  [default: 0.1]"),
 )

@@ -67,6 +67,8 @@ class TrainParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         keep: the best adapter, by the held-out rows, or the last one.
         pack: whether short rows share one row of a pass; not for models that carry state.
         buckets: whether rows of a pass are about equally long.
+        recompute: whether blocks compute again what they need on the way back, rather than keep it: slower, in less
+            memory.
         beta: how strongly the base holds (``dpo``).
         odds_weight: of the odds beside the answers (``orpo``).
     """
@@ -105,6 +107,7 @@ class TrainParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     keep: Literal["best", "last"] = "best"
     pack: bool = False
     buckets: bool = True
+    recompute: bool = False
     beta: Positive = 0.1
     odds_weight: Positive = 0.1
 

@@ -17,6 +17,7 @@ from mlxp_lab.training.learner import Learner
 from mlxp_lab.training.lora import Chance, Recipe, attach, chosen
 from mlxp_lab.training.outcome import Outcome, summary_of, write_outcome
 from mlxp_lab.training.parameters import TrainParameters
+from mlxp_lab.training.recompute import recompute_blocks
 from mlxp_lab.training.run import Run
 
 _READ, _LOADED, _ASKED, _LEARNED = 0.05, 0.1, 0.15, 0.98
@@ -68,7 +69,10 @@ class Work:
             raise JobFailed(f"{', '.join(strange)} takes no adapters in {family.name}; these do: {listed}")
         paths = chosen(module, asked.targets or family.lora_targets, asked.layers)
         recipe = Recipe(rank=asked.rank, scale=asked.scale, dropout=asked.dropout, seed=asked.seed)
-        return attach(module, paths, recipe)
+        chance = attach(module, paths, recipe)
+        if asked.recompute:
+            recompute_blocks(module)
+        return chance
 
     def _ask_base(self, network: LanguageModel, chance: Chance, plan: Curriculum) -> None:
         """Ask the network, without its terms, about every pass."""
