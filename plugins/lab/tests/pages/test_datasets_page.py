@@ -113,7 +113,7 @@ def test_rows_are_split_anew_and_the_dataset_is_removed(lab_page, lab_server, da
     page.get_by_role("region", name="Dataset").get_by_text("24 + 3 + 3").wait_for()
     page.get_by_label("Part").select_option("test")
     rows(page).nth(2).wait_for()
-    page.wait_for_function("document.querySelectorAll('.rows li').length === 3")
+    page.wait_for_function("() => document.querySelectorAll('.rows li').length === 3")
     page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Remove it").click()
     page.get_by_role("link", name="Import a file").wait_for()

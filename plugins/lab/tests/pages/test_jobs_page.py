@@ -144,6 +144,11 @@ def test_a_form_has_a_field_for_whatever_a_schema_may_say(lab_page, lab_server):
     assert shapes["candidate_bits"] == ("json", False)
     assert shapes["replace"] == ("check", False)
     numbers = {"bits": 3, "target_bpw": 4.5, "candidate_bits": [3, 6]}
+    fields, meant_too = page.evaluate(
+        FIELDS, [kinds["train"]["parameters"], {"targets": "q_proj\n\n v_proj "}]
+    )
+    assert ["targets", "list"] in [each[:2] for each in fields]
+    assert meant_too == {"targets": ["q_proj", "v_proj"]}
     assert meant == {"model": "m", "mode": "affine", "replace": True, **numbers}
 
 

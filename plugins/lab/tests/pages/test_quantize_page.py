@@ -95,7 +95,7 @@ def test_keyboard_alone_will_do(lab_page):
     page.keyboard.press("Enter")
     page.get_by_label("4 bits").focus()
     page.keyboard.press("ArrowDown")
-    page.wait_for_function("location.hash.includes('way=nvfp4')")
+    page.wait_for_function("() => location.hash.includes('way=nvfp4')")
     page.keyboard.press("Enter")
     page.get_by_text("done", exact=True).wait_for()
 

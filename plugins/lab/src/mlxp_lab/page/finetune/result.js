@@ -13,7 +13,7 @@ export function trainedOf(kit) {
     };
     const link = (text, kind, query) => html`
       <a class="button" href=${`${kit.address("jobs", "new", kind)}?${new URLSearchParams(query)}`}>${text}</a>`;
-    const adapters = JSON.stringify([job.output]);
+    const adapters = job.output;
     return html`
       <${Facts} facts=${{
         Adapter: result.adapter,

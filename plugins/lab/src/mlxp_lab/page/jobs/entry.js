@@ -2,16 +2,18 @@
 
 import { spelt } from "./curves.js";
 
+const SHAPES = { json: "As JSON.", list: "One a line." };
+
 export function entryOf(kit) {
   const { html, app, TextField, NumberField, Select, Check } = kit;
 
   /** `label` where it says more than the parameter's name. */
   return function Entry({ field, error, label = spelt(field.name) }) {
     const { kind, name, required, usual } = field;
-    const hint = [field.hint, kind === "json" && "As JSON."].filter(Boolean).join(" ") || undefined;
+    const hint = [field.hint, SHAPES[kind]].filter(Boolean).join(" ") || undefined;
     const text = app.query.value[name] ?? "";
     const set = (value) => kit.keep({ [name]: value });
-    const placeholder = usual === null ? undefined : kind === "text" ? String(usual) : JSON.stringify(usual);
+    const placeholder = usual === null || kind === "list" ? undefined : kind === "text" ? usual : JSON.stringify(usual);
     const named = { label: required ? label : `${label} (optional)`, error, placeholder, hint };
     if (kind === "check") {
       const checked = text === "" ? usual === true : text === "true";
@@ -26,6 +28,7 @@ export function entryOf(kit) {
       const value = text === "" ? null : Number(text);
       return html`<${NumberField} ...${named} value=${value} step=${field.step} min=${field.min} max=${field.max} onInput=${set} />`;
     }
-    return html`<${TextField} ...${named} mono=${kind === "json"} value=${text} onInput=${set} />`;
+    const rows = kind === "list" ? 2 : undefined;
+    return html`<${TextField} ...${named} mono=${kind === "json"} rows=${rows} value=${text} onInput=${set} />`;
   };
 }

@@ -45,6 +45,7 @@ function valueOf({ name, kind, parse }, text) {
   if (kind === "number") return Number(text);
   if (kind === "text") return text;
   if (kind === "choice") return parse(text);
+  if (kind === "list") return text.split("\n").map((each) => each.trim()).filter(Boolean);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -61,6 +62,7 @@ function shapeOf(told, schema) {
     return { kind: "choice", options: known.map(String), parse: (text) => known.find((each) => String(each) === text) };
   }
   if (one.type === "boolean") return { kind: "check" };
+  if (one.type === "array" && one.items?.type === "string") return { kind: "list" };
   if (one.type === "string") return { kind: "text" };
   if (one.type === "number" || one.type === "integer") {
     const step = one.type === "integer" ? 1 : "any";
