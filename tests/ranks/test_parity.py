@@ -7,8 +7,9 @@ import mlx.core as mx
 import pytest
 from sources import source_of
 
+from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.contracts import ImageSpan
-from mlxp_core.errors import ModelFolderError, UnsupportedModel
+from mlxp_core.errors import BadAdapter, ModelFolderError, UnsupportedModel
 from mlxp_core.kv import forward
 from mlxp_core.loading.network import load_network
 from mlxp_core.testing.family import assert_close
@@ -135,6 +136,12 @@ def test_each_rank_reads_the_bytes_of_its_part_and_no_others(leader, tiny_checkp
         assert (
             part.read_bytes < 0.55 * whole.weight_bytes / 2
         )  # norms, routers and shared heads are whole on both
+
+
+def test_adapters_are_refused_by_name(leader, tiny_checkpoints):
+    _, parts = loaded(leader, tiny_checkpoints / "minicpm5")
+    with pytest.raises(BadAdapter, match="several ranks"):
+        Mounts(parts.model).mount("key", None, None)  # it asks for modules before anything else
 
 
 def test_quantized_keys_and_values_are_divided_too(leader, tiny_checkpoints):

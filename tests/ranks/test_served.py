@@ -1,5 +1,6 @@
 """A server whose model two ranks compute says what one alone says: the engine knows nothing of ranks."""
 
+import base64
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -116,6 +117,20 @@ def test_an_answer_that_nobody_waits_for_leaves_the_batch(both):
         return server(TURNS[:1])[0]
 
     same(both, ask)
+
+
+def test_images_are_seen_by_the_first_rank_for_all(leader, tiny_checkpoints):
+    folder = tiny_checkpoints / "qwen35"
+    data = base64.b64encode((folder / "test_image.png").read_bytes()).decode()
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+    shown = [{"role": "user", "content": [image, {"type": "text", "text": "What is it?"}]}]
+
+    def ask(server):
+        return [server(shown), server([*shown, *TURNS[1:]])]
+
+    with serving(folder) as alone, serving(folder, leader) as ranks:
+        (_, known), (_, more) = same((alone, ranks), ask)
+        assert known < more
 
 
 @pytest.mark.parametrize("model", ["qwen35-text"])

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mlxp_core.cli.weighing import this_machine_or_fail
 from mlxp_core.errors import ModelFolderError, SetupError, Unavailable
-from mlxp_core.plugins import Flags, Setup
 from mlxp_core.ranks import Launch
 from mlxp_core.types import AdapterSettings, EngineSettings
 
 if TYPE_CHECKING:
     from mlxp_core.desk import Lineup
     from mlxp_core.loading.network import Network
+    from mlxp_core.plugins import Flags, Setup
     from mlxp_core.ranks.leader import Leader
     from mlxp_core.ranks.meeting import Meeting
 
@@ -97,7 +97,8 @@ def follow(launch: Launch, setup: Setup, lineup: Lineup) -> None:
         Unavailable: the first one has gone without a word.
     """
     from mlxp_core.engine.ranked import source_of  # as above
-    from mlxp_core.memory.device import kept_within  # as above
+    from mlxp_core.memory.device import kept_within, this_machine  # as above
+    from mlxp_core.memory.plan import budget_of  # as above
     from mlxp_core.ranks.follower import Follower  # as above
     from mlxp_core.ranks.part import load_part  # as above
 
@@ -119,11 +120,13 @@ def follow(launch: Launch, setup: Setup, lineup: Lineup) -> None:
         return loaded
 
     log.info("rank %d of %d follows", launch.rank, launch.ranks)
-    with kept_within(meeting.usable_bytes):
+    machine = replace(this_machine(), usable_bytes=meeting.usable_bytes)
+    with kept_within(budget_of(setup.settings.section(EngineSettings), machine)):
         Follower(meeting.group, meeting.line, load, gone=lambda: _end_late(FOLLOWS_S)).run()
 
 
 def _met(launch: Launch, setup: Setup) -> Meeting:
+    from mlxp_core.cli.weighing import this_machine_or_fail  # as above
     from mlxp_core.ranks.meeting import meet  # as above
 
     check_servable(setup)
