@@ -112,3 +112,23 @@ def test_a_drafter_that_nobody_knows_is_refused_by_name(live, sketch):
     flags = {"engine": {"draft_model": "no/such-model"}}
     with pytest.raises(SetupError, match="no/such-model"), live(sketch, flags=flags):
         pass
+
+
+@pytest.mark.parametrize("name", ["qwen35-text", "minicpm5"])
+def test_prompts_on_disk_hold_what_a_drafter_read_too_and_serve_no_other(
+    live, official, chat, tiny_checkpoints, tmp_path, name
+):
+    """Qwen 3.5 by its head, MiniCPM5 by itself."""
+    folder = tiny_checkpoints / name
+    drafting = {"speculate": "head"} if name == "qwen35-text" else {"draft_model": str(folder)}
+    asked = {"messages": [{"role": "user", "content": TEXTS[0]}], "max_tokens": LENGTH, "stream": False}
+    said, cached = [], []
+    for how in (drafting, drafting, {}):
+        flags = {"engine": {"prompt_cache_dir": str(tmp_path / "kept"), **how}}
+        with live(folder, flags=flags) as served:
+            answer = chat(official(served.url), **asked)
+        said.append(told([answer]))
+        cached.append(answer.usage.prompt_tokens_details.cached_tokens)
+    assert said[0] == said[1] == said[2]
+    assert cached[1] > 0
+    assert cached[0] == cached[2] == 0
