@@ -113,7 +113,11 @@ def main() -> None:
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = folder  # nobody's settings
+        os.environ.pop(
+            "PYTHONDONTWRITEBYTECODE", None
+        )  # where somebody works, what is imported has been compiled
         model = chosen.model or write_sketch(Path(folder) / "sketch")
+        first_answers(model)
         cold = first_answers(model)[0] if forget_packages() else None
         runs = [first_answers(model) for _ in range(chosen.runs)]
         imported = [imports() for _ in range(chosen.runs)]

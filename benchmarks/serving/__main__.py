@@ -5,8 +5,9 @@
     python -m benchmarks.serving --render run.json
 
 A model is a folder, or one of the benchmark's own checkpoints, which are written on first use. Rounds go to and fro (A
-B C, C B A), so that what else the machine does falls on all. Each server gets a home of its own, so no cache of an
-earlier round helps. Peers are looked for in virtual environments under ``--peers``, named like their profiles:
+B C, C B A), so that what else the machine does falls on all; before them each server is started once, so that nobody
+compiles. Each gets a home of its own, so no cache of an earlier round helps. Peers are looked for in virtual
+environments under ``--peers``, named like their profiles:
 
     uv venv PEERS/mlx-lm && VIRTUAL_ENV=PEERS/mlx-lm uv pip install 'mlx[cpu]' mlx-lm
 """
@@ -22,7 +23,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from benchmarks.serving.checkpoints.write import NAMES, write
-from benchmarks.serving.measure import MEASURES, measured
+from benchmarks.serving.measure import MEASURES, measured, rehearsed
 from benchmarks.serving.presets import PRESETS, Preset
 from benchmarks.serving.profiles import Profile, profiles
 from benchmarks.serving.report import markdown
@@ -63,15 +64,19 @@ def _run(model: Path, servers: dict[str, Profile], preset: Preset, rounds: int, 
     begun = time.strftime("%Y-%m-%d %H:%M")
     blocks: dict[str, list[Block]] = {name: [] for name in servers}
     with tempfile.TemporaryDirectory() as work:
+        failed = {name: rehearsed(profile, model, Path(work), peers) for name, profile in servers.items()}
+        for name in [name for name, fault in failed.items() if fault is not None]:
+            print(f"{model.name}, {name} does not start: {failed[name]}", file=sys.stderr)
+            del blocks[name]
         for number in range(rounds):
-            order = list(servers) if number % 2 == 0 else list(servers)[::-1]
+            order = list(blocks) if number % 2 == 0 else list(blocks)[::-1]
             for name in order:
                 block = measured(servers[name], model, preset, str(number), Path(work), peers)
                 blocks[name].append(block)
                 said = block.failed or f"{block.counts.errors} errors"
                 print(f"{model.name}, round {number + 1}, {name}: {said}", file=sys.stderr)
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-    what = {name: profile.what for name, profile in servers.items()}
+    what = {name: servers[name].what for name in blocks}
     return Run(model=model.name, preset=preset, begun=begun, machine=machine, what=what, blocks=blocks)
 
 

@@ -28,6 +28,16 @@ MEASURES: Mapping[Measure, Callable[[Round], Awaitable[None]]] = {
 }
 
 
+def rehearsed(profile: Profile, model: Path, work: Path, peers: Path) -> str | None:
+    """Start a server and end it, so that everything is compiled and in the system's cache; return why it failed."""
+    with running(profile, model, work, peers) as server:
+        try:
+            server.until_ready(START_S)
+        except RuntimeError as error:
+            return f"{error}"
+    return None
+
+
 def measured(profile: Profile, model: Path, preset: Preset, seed: str, work: Path, peers: Path) -> Block:
     """Return what one server did in one round; whatever it fails at is told in the block."""
     busy, pace = load(), pace_ms()
