@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.speculation.allowance import SAVED, SHARE, Allowance
 from mlxp_core.engine.speculation.lookup import CANDIDATES, FURTHEST, GRAM, Lookup
-from mlxp_core.engine.speculation.rows import UNKNOWN_LOOKUP, LookingRow
+from mlxp_core.engine.speculation.rows import UNKNOWN_LOOKUP, LookingRow, Prior
 
 TEXTS = st.lists(st.integers(0, 3), max_size=60)
 
@@ -100,7 +100,7 @@ def test_what_has_begun_to_help_is_found_out():
 def guesses(orders, prompt, answer, trust=UNKNOWN_LOOKUP):
     """Have a row say an answer token by token; return what it would guess in front of each."""
     sequence = Sequence(0, orders(prompt=prompt, max_tokens=len(answer) + 9).orders[0], 0.0)
-    row, found = LookingRow(prompt, trust), []
+    row, found = LookingRow(prompt, Prior(trust)), []
     for token in answer:
         found.append(row.guess(sequence, 8))
         sequence.taken.append(token)

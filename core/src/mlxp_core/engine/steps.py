@@ -90,7 +90,7 @@ class Decode(Struct, frozen=True):
         wait: read this step's tokens at once; what the next masks or guesses are depends on them.
         masks: ``Sequence.key`` -> waits for the tokens allowed.
         guesses: ``Sequence.key`` -> what is guessed to be drawn, of rows without a mask; only with ``wait``.
-        drafts: ``Sequence.key`` -> how many tokens the model's drafter is to guess, likewise; in place of ``guesses``.
+        drafts: ``Sequence.key`` -> how many tokens the model's drafter is to guess for other rows, likewise.
     """
 
     rows: tuple[Sequence, ...]

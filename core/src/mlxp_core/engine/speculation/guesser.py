@@ -23,14 +23,13 @@ from mlxp_core.engine.speculation.rows import (
     UNKNOWN_DRAFT,
     UNKNOWN_LOOKUP,
     DraftingRow,
+    Guess,
     LookingRow,
+    Prior,
     Row,
 )
 from mlxp_core.engine.steps import Decode, Draw, Load, Outcome, Read, Step
 from mlxp_core.types import EngineSettings
-
-INERTIA = 0.98
-"""Weight of the past in the trust in rows that have not guessed yet, token by token or pass by pass."""
 
 
 class Guesses(Struct, frozen=True):
@@ -58,8 +57,9 @@ class Guesser:
         self._clock = clock
         self._able: set[str] = set()
         self._rows: dict[int, Row] = {}
-        self._allowances: defaultdict[str, Allowance] = defaultdict(Allowance)
-        self._trust = UNKNOWN_DRAFT if self._drafting else UNKNOWN_LOOKUP
+        self._allowances: defaultdict[tuple[str, bool], Allowance] = defaultdict(Allowance)
+        self._looked_up, self._drafted = Prior(UNKNOWN_LOOKUP), Prior(UNKNOWN_DRAFT)
+        self._drafts = False  # whether a network guesses, or would, in what was asked for last
         self._read_s: float | None = None  # when tokens were read last, if nothing but decoding came after
         self._plain_rows: int | None = (
             None  # for how many rows, if that was a step without guesses after another
@@ -80,31 +80,30 @@ class Guesser:
             width: sum(self._hope(key, min(len(guess), width - 1)) for key, guess in found.items())
             for width in range(2, longest + 2)
         }
-        width = self._allowances[rows[0].order.model].width(len(rows), hopes)
+        self._drafts = any(isinstance(guess, range) and guess for guess in found.values())
+        width = self._allowance(rows[0]).width(len(rows), hopes)
         guesses = {key: guess[: width - 1] for key, guess in found.items() if guess and width > 1}
         for sequence in rows:
             if sequence.key in guesses and not sequence.unread:
                 self._rows[sequence.key].try_for_real()
-        if self._drafting:
-            return Guesses(drafts={key: len(guess) for key, guess in guesses.items()})
-        return Guesses({key: tuple(guess) for key, guess in guesses.items()})
+        return Guesses(
+            {key: guess for key, guess in guesses.items() if isinstance(guess, tuple)},
+            {key: len(guess) for key, guess in guesses.items() if isinstance(guess, range)},
+        )
 
-    def _guess_one(self, sequence: Sequence) -> SequenceOf[int]:
-        """Return what a row guesses; where a network is to guess, only the number of tokens means anything."""
+    def _allowance(self, sequence: Sequence) -> Allowance:
+        """Return what is known of a model's steps: those in which a network guesses take longer."""
+        return self._allowances[sequence.order.model, self._drafts]
+
+    def _guess_one(self, sequence: Sequence) -> Guess:
         row = self._rows.get(sequence.key)
         if row is None:
-            row = DraftingRow(self._trust) if self._drafting else LookingRow(sequence.prompt, self._trust)
+            looking = LookingRow(sequence.prompt, self._looked_up)
+            row = DraftingRow(looking, self._drafted) if self._drafting else looking
             self._rows[sequence.key] = row
-        before = row.trust
         most = min(self._most, sequence.max_tokens - sequence.produced - sequence.unread - 1)
         guess = row.guess(sequence, max(0, most))
-        if row.trust != before:
-            self._note(row)
         return () if sequence.hold.waits(sequence.unread + len(guess)) else guess
-
-    def _note(self, row: Row) -> None:
-        """Let a row's trust count for rows to come."""
-        self._trust = INERTIA * self._trust + (1 - INERTIA) * row.trust
 
     def _hope(self, key: int, guessed: int) -> float:
         """Return how many tokens a row may expect of a step with so many guesses."""
@@ -134,15 +133,15 @@ class Guesser:
             if draw.guessed:
                 row = self._rows[draw.sequence.key]
                 row.judge(len(draw.tokens) - 1, draw.guessed, draw.sequence.produced)
-                self._note(row)
         if before_s is None:
             return
-        allowance, seconds = self._allowances[draws[0].sequence.order.model], now_s - before_s
+        seconds, first = now_s - before_s, draws[0].sequence
         if was_plain is not None and was_plain == self._plain_rows:
-            allowance.note_plain(len(draws), seconds)
+            for drafts in (False, True):
+                self._allowances[first.order.model, drafts].note_plain(len(draws), seconds)
         else:
             tokens = sum(len(draw.tokens) for draw in draws)
-            allowance.note_other(len(draws), tokens, seconds, width=width)
+            self._allowance(first).note_other(len(draws), tokens, seconds, width=width)
 
     def forget_all_but(self, rows: Iterable[Sequence]) -> None:
         """Let go of rows that have ended."""

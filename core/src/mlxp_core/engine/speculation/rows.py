@@ -21,15 +21,36 @@ PATIENCE = 4
 LONGEST_REST = 64
 """Tokens."""
 
+SHARED_INERTIA = 0.98
+"""Weight of the past in the trust in rows that have not guessed yet."""
+
+
+class Prior:
+    """The trust that rows of one kind have earned lately, for those to come."""
+
+    def __init__(self, trust: float) -> None:
+        """Begin with what is taken for granted."""
+        self.trust = trust
+
+    def note(self, trust: float) -> None:
+        """Note a row's trust after it has learned something."""
+        self.trust = SHARED_INERTIA * self.trust + (1 - SHARED_INERTIA) * trust
+
+
+Guess = tuple[int, ...] | range
+"""Tokens; or, where a network is to guess them, how many."""
+
 
 class Row(Protocol):
     """What the guesser asks of a row."""
 
-    trust: float
-    """Chance that a guessed token is right."""
+    @property
+    def trust(self) -> float:
+        """Return the chance that a token is right that was guessed last."""
+        ...
 
-    def guess(self, sequence: Sequence, most: int) -> SequenceOf[int]:
-        """Return at most ``most`` tokens; where a network is to guess them, only their number means anything."""
+    def guess(self, sequence: Sequence, most: int) -> Guess:
+        """Return at most ``most`` tokens."""
         ...
 
     def try_for_real(self) -> None:
@@ -48,9 +69,10 @@ class LookingRow:
     text repeats itself, and a row whose text does not never guesses.
     """
 
-    def __init__(self, prompt: SequenceOf[int], trust: float) -> None:
+    def __init__(self, prompt: SequenceOf[int], prior: Prior) -> None:
         """Begin with a prompt, and with the trust that other rows have earned."""
-        self.trust = trust
+        self.trust = prior.trust
+        self._prior = prior
         self._lookup = Lookup(prompt)
         self._prompt = len(prompt)
         self._awaited: int | None = None  # on paper, or by a pass that reads it before it goes on
@@ -83,28 +105,49 @@ class LookingRow:
 
     def _learn(self, share: float) -> None:
         self.trust = PAPER_INERTIA * self.trust + (1 - PAPER_INERTIA) * share
+        self._prior.note(self.trust)
 
 
 class DraftingRow:
-    """A row for which a network guesses. It cannot be tried on paper; if it is wrong again and again, the row rests."""
+    """A row for which a network guesses, unless what is looked up is right more often, which costs less.
 
-    def __init__(self, trust: float) -> None:
+    Drafts cannot be tried on paper; if they are wrong again and again, the row rests.
+    """
+
+    def __init__(self, looking: LookingRow, prior: Prior) -> None:
         """Begin with the trust that other rows have earned."""
-        self.trust = trust
+        self._looking, self._prior = looking, prior
+        self._trust = prior.trust
+        self._known = False  # what was guessed last was looked up
         self._failures = 0  # in turn
         self._rests_until = 0
 
-    def guess(self, sequence: Sequence, most: int) -> range:
-        """Return how many tokens to guess, as a range; see ``Row.guess``."""
+    @property
+    def trust(self) -> float:
+        """Return the chance that a token is right that was guessed last."""
+        return self._looking.trust if self._known else self._trust
+
+    def guess(self, sequence: Sequence, most: int) -> Guess:
+        """Return what was looked up, or how many tokens the network is to guess."""
+        known = self._looking.guess(sequence, most)
+        self._known = bool(known) and self._looking.trust >= self._trust
+        if self._known:
+            return known
         return range(0 if sequence.produced < self._rests_until else most)
 
     def try_for_real(self) -> None:
-        """Do nothing."""
+        """Leave the judgement of what was looked up to the pass; beside drafts it is judged on paper."""
+        if self._known:
+            self._looking.try_for_real()
 
     def judge(self, right: int, guessed: int, produced: int) -> None:
         """Learn from a pass."""
+        if self._known:
+            self._looking.judge(right, guessed, produced)
+            return
         share = right / min(right + 1, guessed)
-        self.trust = INERTIA * self.trust + (1 - INERTIA) * share
+        self._trust = INERTIA * self._trust + (1 - INERTIA) * share
+        self._prior.note(self._trust)
         self._failures = 0 if right else self._failures + 1
         if self._failures > PATIENCE:
             self._rests_until = produced + min(LONGEST_REST, 2 ** (self._failures - PATIENCE))

@@ -68,7 +68,8 @@ def advance(
     Returns:
         The draws, and the rows that have none because theirs failed; those have left the batch.
     """
-    guesses = _drafted(batch, step.drafts, adapters) if step.drafts else step.guesses
+    drafted = _drafted(batch, step.drafts, adapters) if step.drafts else {}
+    guesses = {**step.guesses, **drafted}
     if guesses:
         return _advance_with_guesses(batch, guesses, step.masks, adapters)
     with adapters(batch.rows):
