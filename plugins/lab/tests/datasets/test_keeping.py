@@ -1,6 +1,7 @@
 """Datasets on disk: kept, found, split, edited, without twins."""
 
 import json
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -75,6 +76,23 @@ def test_one_that_is_there_is_replaced_only_on_demand(shelf, kept):
         keep(kept, {"train": lines("x")}, Origin(), replace=False)
     keep(shelf.free("words", replace=True), {"train": lines("x")}, Origin(), replace=True)
     assert card_of(kept).splits == {"train": 1}
+
+
+def test_a_list_never_sees_half_of_a_dataset_that_is_being_replaced(shelf, kept):
+    stop, seen = Event(), []
+
+    def look():
+        while not stop.is_set():
+            seen.extend(card.splits for card in shelf.cards())
+
+    looking = Thread(target=look)
+    looking.start()
+    for count in range(20):
+        keep(kept, {"train": lines(*"abc"[: 1 + count % 3])}, Origin(), replace=True)
+    stop.set()
+    looking.join()
+    assert {splits["train"] for splits in seen} <= {1, 2, 3}
+    shelf.cards()
 
 
 @given(texts, shares, shares, st.integers(0, 5))

@@ -55,22 +55,40 @@ class Context:
 
 
 @pytest.fixture
-def site(home, tmp_path):
-    bench = Bench(set_up({}, config=None, environ=os.environ, here=tmp_path, home=tmp_path))
-    return site_of(bench, bench)
+def site_with(home, tmp_path):
+    """A site whose user has set further variables."""
+
+    def make(environ):
+        setup = set_up({}, config=None, environ={**os.environ, **environ}, here=tmp_path, home=tmp_path)
+        bench = Bench(setup)
+        return site_of(bench, bench)
+
+    return make
 
 
 @pytest.fixture
-def generate(site, tmp_path):
-    """Make a dataset in this process; returns its rows and what is told of it."""
+def site(site_with):
+    return site_with({})
 
-    def run(template, inputs, *, context=None, **more):
+
+@pytest.fixture
+def generate_with(site_with, tmp_path):
+    """Make a dataset in this process, with further variables; returns what is told of it."""
+
+    def run(environ, template, inputs, *, context=None, **more):
+        site = site_with(environ)
         asked = GenerateParameters(template=template, name="made", inputs=inputs, replace=True, **more)
         context = context or Context(site, tmp_path / "work")
         (context.folder / "made.jsonl").unlink(missing_ok=True)
         return Work(prepare(asked, site), context).do()
 
     return run
+
+
+@pytest.fixture
+def generate(generate_with):
+    """Make a dataset in this process; returns what is told of it."""
+    return lambda *args, **kwargs: generate_with({}, *args, **kwargs)
 
 
 @pytest.fixture

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from mlxp_core.errors import Busy
-from mlxp_core.types import Finished, Started, TextDelta, Timing, Usage
+from mlxp_core.types import Finished, ServerSettings, Started, TextDelta, Timing, Usage
 from mlxp_lab.datasets.inspect import inspect
+from mlxp_lab.generating.chatting import address_of
+from mlxp_lab.generating.parameters import key_for
 from mlxp_lab.generating.rewriting import NOT_SAID
 from mlxp_lab.jobs import JobFailed
 from mlxp_structured import plugin as structured
@@ -234,8 +236,28 @@ def test_a_model_that_is_not_there_fails_the_job(writer, generate, more, words):
         )
 
 
-def test_a_key_is_sent_to_servers_that_the_settings_know(writer, generate, site):
-    flags = {"server": {"api_keys": ("secret",)}}
+def test_a_key_of_the_settings_opens_their_server(writer, generate_with):
     inputs = {"reference_samples": "a", "raw_text": "b"}
-    with writer(lambda *_: "words", flags=flags) as served, pytest.raises(JobFailed, match="keys come from"):
-        generate("style_transfer", inputs, server=served.url)
+    with writer(lambda *_: "words", flags={"server": {"api_keys": ("secret",)}}) as served:
+        with pytest.raises(JobFailed, match="keys come from"):
+            generate_with({}, "style_transfer", inputs, server=served.url)
+        keyed = {"MLXP_SERVER_API_KEYS": "secret"}
+        assert generate_with(keyed, "style_transfer", inputs, server=served.url, valid=0).summary["rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("http://127.0.0.1:9", True),
+        ("http://localhost:9", True),
+        ("http://[::1]:9", True),
+        ("http://box:8090/v1", True),
+        ("http://box:9", False),
+        ("https://box:8090", False),
+        ("http://127.0.0.1.elsewhere:8090", False),
+        ("http://127.0.0.1@elsewhere:8090", False),
+    ],
+)
+def test_a_key_goes_to_this_machine_and_to_the_settings_own_address_alone(url, sent):
+    settings = ServerSettings(host="box", port=8090, api_keys=("secret", "other"))
+    assert key_for(address_of(url), settings) == ("secret" if sent else None)

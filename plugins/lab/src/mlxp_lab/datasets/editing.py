@@ -7,18 +7,15 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from mlxp_core.errors import BadRequest, Conflict
+from mlxp_lab.datasets.keeping import changing
 from mlxp_lab.datasets.rows import BadRow, lines_of, raw_lines, read_row
 from mlxp_lab.jobs import BadParameters
-
-_one = Lock()
-"""Held while a file is rewritten by this process."""
 
 
 class RowCard(Struct, frozen=True, kw_only=True):
@@ -93,7 +90,7 @@ def edit(path: Path, version: str, edits: Sequence[Edit]) -> Edited:
         Conflict: the file has changed since.
         BadParameters: there is no such line, or what it would be is no row.
     """
-    with _one:
+    with changing:
         if version_of(path) != version:
             raise Conflict("the rows have changed meanwhile; look at them again", param="version")
         lines = dict(raw_lines(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 import msgspec
 
@@ -14,8 +14,8 @@ from mlxp_lab.datasets.shelf import NOTE, SPLITS, Note, Origin, Split, note_of
 from mlxp_lab.jobs import JobFailed
 from mlxp_lab.jobs.making import Signature, making
 
-_one = Lock()
-"""Held while a dataset is put in its place by this process."""
+changing = RLock()
+"""Held by this process while datasets change, from reading what there is to writing what will be."""
 
 
 def keep(place: Path, splits: Mapping[Split, Iterable[bytes]], origin: Origin, *, replace: bool) -> None:
@@ -32,7 +32,7 @@ def keep(place: Path, splits: Mapping[Split, Iterable[bytes]], origin: Origin, *
     """
     try:
         with (
-            _one,
+            changing,
             making(place, Signature(job="dataset", kind="dataset", attempt=1), replace=replace) as fresh,
         ):
             write(fresh, splits, origin)

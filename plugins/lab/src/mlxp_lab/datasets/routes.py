@@ -60,10 +60,7 @@ def _looking(shelf: Shelf) -> list[HTTPRouteHandler]:
 def _doing(shelf: Shelf) -> list[HTTPRouteHandler]:
     @post("/api/datasets", status_code=201, summary="Import a dataset", tags=TAGS, opt=ADMIN)
     async def made(request: HttpRequest) -> Card:
-        asked = _asked(
-            await request.body(), ImportRequest, '{"name": "...", "format": "jsonl", "text": "..."}'
-        )
-        return await asyncio.to_thread(import_into, shelf, asked.content(), asked)
+        return await asyncio.to_thread(_made, shelf, await request.body())
 
     @post("/api/datasets/{name:str}/rows", status_code=200, summary="Edit rows", tags=TAGS, opt=ADMIN)
     async def edited(request: HttpRequest) -> Edited:
@@ -85,6 +82,11 @@ def _doing(shelf: Shelf) -> list[HTTPRouteHandler]:
         shelf.remove(str(request.path_params["name"]))
 
     return [made, edited, split, removed]
+
+
+def _made(shelf: Shelf, body: bytes) -> Card:
+    asked = _asked(body, ImportRequest, '{"name": "...", "format": "jsonl", "text": "..."}')
+    return import_into(shelf, asked.content(), asked)
 
 
 def _place(shelf: Shelf, request: HttpRequest) -> Path:

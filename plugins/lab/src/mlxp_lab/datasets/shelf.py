@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from mlxp_core.errors import Conflict, NotFound
+from mlxp_core.errors import BadRequest, Conflict, NotFound
 from mlxp_lab.datasets.rows import Form, form_of, lines_of, raw_lines
 from mlxp_lab.jobs import BadParameters
 
@@ -127,8 +129,11 @@ class Shelf:
 
     def cards(self) -> list[Card]:
         """Return the cards of all datasets, newest first."""
-        found = [path for path in self._folders() if has_rows(path)]
-        return sorted((card_of(path) for path in found), key=lambda card: (-card.made_at, card.name))
+        found = []
+        for path in self._folders():
+            with suppress(NotFound):  # it has just gone, or is being replaced
+                found.append(card_of(path))
+        return sorted(found, key=lambda card: (-card.made_at, card.name))
 
     def remove(self, name: str) -> None:
         """Remove a dataset.
@@ -173,18 +178,41 @@ def card_of(place: Path) -> Card:
     """Return the card of a dataset, as its files are now.
 
     Raises:
-        BadRequest: a file cannot be read.
+        NotFound: there is none, or a file cannot be read.
     """
-    files = files_of(place)
-    note = note_of(place)
+    files, note = files_of(place), note_of(place)
+    try:
+        seen = {split: path.stat() for split, path in files.items()}
+        glances = {
+            split: _glance(path, seen[split].st_ino, seen[split].st_mtime_ns, seen[split].st_size)
+            for split, path in files.items()
+        }
+    except (BadRequest, OSError) as error:
+        raise NotFound(f"the dataset {place.name!r} cannot be read: {error}", param="name") from error
+    if "train" not in files:
+        raise NotFound(f"there is no dataset {place.name!r}", param="name")
     return Card(
         name=place.name,
-        form=next((form for path in files.values() if (form := _form(path)) is not None), None),
-        splits={split: sum(1 for _ in raw_lines(path)) for split, path in files.items()},
-        size_bytes=sum(path.stat().st_size for path in files.values()),
-        made_at=note.made_at or _changed_ms(files),
+        form=next((glance.form for glance in glances.values() if glance.form is not None), None),
+        splits={split: glance.lines for split, glance in glances.items()},
+        size_bytes=sum(each.st_size for each in seen.values()),
+        made_at=note.made_at or max(each.st_mtime_ns // 10**6 for each in seen.values()),
         origin=note.origin,
     )
+
+
+class _Glance(Struct, frozen=True):
+    """What a file is at a glance: lines that are not blank, and the form of the first good one."""
+
+    lines: int
+    form: Form | None
+
+
+@functools.lru_cache(maxsize=1000)
+def _glance(path: Path, *_: int) -> _Glance:
+    """Look at a file; the numbers tell one from another that comes in its place."""
+    form = next((form_of(line.row) for line in lines_of(path) if line.row is not None), None)
+    return _Glance(sum(1 for _ in raw_lines(path)), form)
 
 
 def note_of(place: Path) -> Note:
@@ -193,11 +221,3 @@ def note_of(place: Path) -> Note:
         return msgspec.json.decode((place / NOTE).read_bytes(), type=Note)
     except (OSError, msgspec.MsgspecError):
         return Note()
-
-
-def _form(path: Path) -> Form | None:
-    return next((form_of(line.row) for line in lines_of(path) if line.row is not None), None)
-
-
-def _changed_ms(files: dict[Split, Path]) -> int:
-    return max((path.stat().st_mtime_ns // 10**6 for path in files.values()), default=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlxp_core.errors import BadRequest
 from mlxp_lab.datasets.doubts import whole
-from mlxp_lab.datasets.keeping import rekeep
+from mlxp_lab.datasets.keeping import changing, rekeep
 from mlxp_lab.datasets.rows import lines_of
 from mlxp_lab.datasets.shelf import Card, Split, card_of, files_of
 from mlxp_lab.jobs import BadParameters
@@ -62,9 +62,10 @@ def split_anew(place: Path, *, valid: float, test: float, seed: int) -> Card:
         BadRequest: a line is no row.
         BadParameters: the shares leave nothing to learn from.
     """
-    lines, texts = good_lines(place)
-    rekeep(place, lines_dealt(lines, texts, valid=valid, test=test, seed=seed))
-    return card_of(place)
+    with changing:
+        lines, texts = good_lines(place)
+        rekeep(place, lines_dealt(lines, texts, valid=valid, test=test, seed=seed))
+        return card_of(place)
 
 
 def good_lines(place: Path) -> tuple[list[bytes], list[str]]:
