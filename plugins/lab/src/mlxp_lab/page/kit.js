@@ -1,7 +1,7 @@
 /** What the lab's sections share: the app's parts, addresses, and a few parts of the lab's own. */
 
 import { partsOf } from "./parts.js";
-import { pushOf } from "./push.js";
+import { pushOf } from "./push/link.js";
 
 const POLL_S = 2;
 

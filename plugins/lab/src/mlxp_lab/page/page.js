@@ -2,13 +2,14 @@
 
 import { kitOf } from "./kit.js";
 
-/** `kind`: a section that is of use where there is such a kind of job. */
+/** `kind`: a section that is of use where there is such a kind of job. `led`: one that others lead to. */
 const SECTIONS = [
   { id: "jobs", title: "Jobs", load: () => import("./jobs/section.js") },
   { id: "quantize", title: "Quantize", load: () => import("./quantize/section.js") },
   { id: "datasets", title: "Datasets", load: () => import("./datasets/section.js") },
   { id: "finetune", title: "Fine-tune", kind: "train", load: () => import("./finetune/section.js") },
   { id: "compare", title: "Compare", load: () => import("./compare/section.js") },
+  { id: "push", title: "Push", led: true, load: () => import("./push/section.js") },
 ];
 
 /** @param {HTMLElement} element @param {any} app */
@@ -21,7 +22,9 @@ export default function mount(element, app) {
   function Lab() {
     const current = sectionOf(app.rest.value);
     const kinds = kit.useKinds().map(({ name }) => name);
-    const offered = SECTIONS.filter(({ kind }) => kind === undefined || kinds.includes(kind));
+    const offered = SECTIONS.filter(
+      (each) => each === current || (!each.led && (each.kind === undefined || kinds.includes(each.kind))),
+    );
     const { id, Section, fault } = shown.value;
     return html`
       <link rel="stylesheet" href=${new URL("page.css", import.meta.url).href} />

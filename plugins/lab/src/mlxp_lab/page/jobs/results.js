@@ -3,11 +3,12 @@
 import { writtenOf } from "../datasets/written.js";
 import { trainedOf } from "../finetune/result.js";
 import { quantizedOf } from "../quantize/report.js";
+import { pushedOf } from "../push/result.js";
 import { spelt } from "./curves.js";
 
 export function resultsOf(kit) {
   const { html, Facts } = kit;
-  const views = { quantize: quantizedOf(kit), train: trainedOf(kit), generate: writtenOf(kit) };
+  const views = { quantize: quantizedOf(kit), train: trainedOf(kit), generate: writtenOf(kit), push: pushedOf(kit) };
 
   return function Result({ job }) {
     const View = views[job.kind] ?? Told;

@@ -3,7 +3,6 @@
 export function pushOf({ html, useKinds, address }) {
   return function Push({ source, kind }) {
     if (!useKinds().some(({ name }) => name === "push")) return null;
-    const asked = new URLSearchParams({ source, kind });
-    return html`<a class="button" href=${`${address("jobs", "new", "push")}?${asked}`}>Put it on the hub</a>`;
+    return html`<a class="button" href=${`${address("push")}?${new URLSearchParams({ source, kind })}`}>Put it on the hub</a>`;
   };
 }
