@@ -116,6 +116,13 @@ class Scaled(Fading):
         return super().__call__(at, caches)
 
 
+class Cut(Fading):
+    """Broken: what the head says cannot be traced back."""
+
+    def logits(self, hidden):
+        return mx.stop_gradient(self.head(hidden))
+
+
 def broken(kind):
     network = kind(read(CONFIG))
     load(network, random_parameters(network, SEED))
@@ -159,6 +166,12 @@ def test_a_wrong_name_is_caught(rename):
         FamilySuite().test_saved_parameters_load_again(
             with_field(rename=rename), read(CONFIG), broken(Fading)
         )
+
+
+def test_a_way_that_is_cut_is_caught():
+    with pytest.raises(AssertionError, match="no slope"):
+        FamilySuite().test_its_terms_can_be_learned(with_field(lora_targets=("head",)), broken(Cut), TEXT)
+    FamilySuite().test_its_terms_can_be_learned(with_field(lora_targets=("head",)), broken(Fading), TEXT)
 
 
 def test_an_adapter_target_without_a_module_is_caught():
