@@ -60,6 +60,16 @@ def test_an_inspection_tells_good_from_faulty_by_its_status(dataset, questions, 
     assert not json.loads(dataset("inspect", "questions", "--json", status=1))["good"]
 
 
+def test_what_would_go_is_told_before_it_goes(dataset, home, questions):
+    dataset("import", questions, *COLUMNS)
+    file = home / "datasets" / "questions" / "train.jsonl"
+    file.write_text(file.read_text() + "no\n")
+    told = dataset("clean", "questions", "--dry-run")
+    assert "1 rows: no row" in told
+    assert "11 train" in told
+    assert "10 train" in dataset("clean", "questions", "--near", "1")
+
+
 def test_what_is_wrong_with_a_command_is_told(dataset, questions, tmp_path):
     dataset("import", questions, "-c", "prompt", status=2)
     dataset("import", questions, "--format", "xlsx", status=2)

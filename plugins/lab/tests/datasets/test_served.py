@@ -83,6 +83,17 @@ def test_rows_are_dealt_out_anew(client):
     assert sorted(rows.values()) == ["a", "b", "c"]
 
 
+def test_a_dataset_is_cleaned(client):
+    make(client, "cleaned", text='{"text": "one of them"}\n' * 3)
+    told = client.post("/api/datasets/cleaned/clean", json={"near": 1}).json()
+    assert (told["kept"], told["dropped"]) == ({"train": 1}, {"nearly the same as an earlier row": 2})
+    assert told["card"]["splits"] == {"train": 3}
+    assert [remark["line"] for remark in told["remarks"]] == [2, 3]
+    assert client.post("/api/datasets/cleaned/clean", json={"really": True}).json()["card"]["splits"] == {
+        "train": 1
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "status", "param"),
     [
@@ -131,6 +142,8 @@ def test_what_cannot_be_imported_is_refused(client, change, status, param):
         ("POST", "/api/datasets/some/rows", {"version": "no", "edits": []}, 409),
         ("POST", "/api/datasets/some/rows", {"edits": []}, 400),
         ("POST", "/api/datasets/some/split", {"valid": "a"}, 400),
+        ("POST", "/api/datasets/some/clean", {"near": 0.1}, 400),
+        ("POST", "/api/datasets/no/clean", {}, 404),
         ("POST", "/api/datasets/some/split", {"valid": 1}, 400),
     ],
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from mlxp_core.errors import BadRequest
 from mlxp_lab.datasets.editing import Edit
 from mlxp_lab.datasets.shelf import Card, Split
 from mlxp_lab.datasets.tables import Format
+from mlxp_lab.datasets.twins import LEAST
 
 
 class CardList(Struct, frozen=True, kw_only=True):
@@ -77,3 +79,17 @@ class SplitRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     valid: float = 0.1
     test: float = 0.0
     seed: int = 0
+
+
+class CleanRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What rows must be.
+
+    Attributes:
+        shortest: characters of an answer.
+        near: Jaccard index from which on a row goes as nearly the same as an earlier one; 1 = only the same.
+        really: otherwise it is only said which rows would go.
+    """
+
+    shortest: Annotated[int, Meta(ge=0)] = 1
+    near: Annotated[float, Meta(ge=LEAST, le=1)] = 0.8
+    really: bool = False

@@ -1,4 +1,4 @@
-"""``mlxp dataset``: import, list, show, inspect, split, remove."""
+"""``mlxp dataset``: import, list, show, inspect, split, clean, remove."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from rich.table import Table
 from mlxp_core.contracts import Workbench
 from mlxp_core.errors import BadRequest
 from mlxp_lab.datasets.bodies import ImportRequest
+from mlxp_lab.datasets.cleaning import clean
 from mlxp_lab.datasets.editing import page
 from mlxp_lab.datasets.importing import import_into, read_file
 from mlxp_lab.datasets.inspect import Inspection, inspect
 from mlxp_lab.datasets.shelf import SPLITS, Card, Shelf, card_of, split_file
+from mlxp_lab.datasets.sieve import Limits
 from mlxp_lab.datasets.splitting import split_anew
 from mlxp_lab.datasets.tables import SUFFIXES
+from mlxp_lab.datasets.twins import LEAST
 from mlxp_lab.lab import site_of
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -35,7 +38,7 @@ def command(further: Sequence[click.Command]) -> click.Command:
     def dataset() -> None:
         """Import datasets, look into them, split them, have a model write them."""
 
-    for each in (import_, list_, show, inspect_, split, rm, *further):
+    for each in (import_, list_, show, inspect_, split, clean_, rm, *further):
         dataset.add_command(each)
     return dataset
 
@@ -150,6 +153,30 @@ def inspect_(ctx: click.Context, bench: Workbench, name: str, as_json: bool) -> 
 def split(bench: Workbench, name: str, valid: float, test: float, seed: int) -> None:
     """Deal the rows of the dataset NAME out anew; rows that say the same stay together."""
     _say(split_anew(_shelf(bench).get(name), valid=valid, test=test, seed=seed))
+
+
+@click.command("clean")
+@click.argument("name")
+@click.option(
+    "--near",
+    type=click.FloatRange(LEAST, 1),
+    default=0.8,
+    show_default=True,
+    help="How alike rows may not be.",
+)
+@click.option(
+    "--shortest", type=click.IntRange(0), default=1, show_default=True, help="Characters of an answer."
+)
+@click.option("--dry-run", is_flag=True, help="Only say which rows would go.")
+@click.pass_obj
+def clean_(bench: Workbench, name: str, near: float, shortest: int, dry_run: bool) -> None:
+    """Leave faulty lines, near-duplicates and answers of no use out of the dataset NAME."""
+    found = clean(_shelf(bench).get(name), Limits(shortest=shortest, near=near), really=not dry_run)
+    for remark in found.remarks:
+        click.echo(f"{remark.split}, line {remark.line}: {remark.why}", err=True)
+    for why, count in found.dropped.items():
+        click.echo(f"{count} rows: {why}")
+    _say(found.card)
 
 
 @click.command

@@ -13,11 +13,13 @@ from msgspec import Struct
 
 from mlxp_core.contracts import ACCESS
 from mlxp_core.errors import BadRequest, NotFound
-from mlxp_lab.datasets.bodies import CardList, EditRequest, ImportRequest, SplitRequest
+from mlxp_lab.datasets.bodies import CardList, CleanRequest, EditRequest, ImportRequest, SplitRequest
+from mlxp_lab.datasets.cleaning import Cleaning, clean
 from mlxp_lab.datasets.editing import Edited, RowPage, edit, page
 from mlxp_lab.datasets.importing import import_into
 from mlxp_lab.datasets.inspect import Inspection, inspect
 from mlxp_lab.datasets.shelf import SPLITS, Card, Shelf, card_of, split_file
+from mlxp_lab.datasets.sieve import Limits
 from mlxp_lab.datasets.splitting import split_anew
 
 TAGS = ["datasets"]
@@ -76,12 +78,18 @@ def _doing(shelf: Shelf) -> list[HTTPRouteHandler]:
             lambda: split_anew(_place(shelf, request), valid=asked.valid, test=asked.test, seed=asked.seed)
         )
 
+    @post("/api/datasets/{name:str}/clean", status_code=200, summary="Leave rows out", tags=TAGS, opt=ADMIN)
+    async def cleaned(request: HttpRequest) -> Cleaning:
+        asked = _asked(await request.body(), CleanRequest, '{"shortest": 1, "near": 0.8, "really": false}')
+        limits = Limits(shortest=asked.shortest, near=asked.near)
+        return await asyncio.to_thread(lambda: clean(_place(shelf, request), limits, really=asked.really))
+
     @delete("/api/datasets/{name:str}", status_code=204, tags=TAGS, opt=ADMIN, sync_to_thread=True)
     def removed(request: HttpRequest) -> None:
         """Remove a dataset."""
         shelf.remove(str(request.path_params["name"]))
 
-    return [made, edited, split, removed]
+    return [made, edited, split, cleaned, removed]
 
 
 def _made(shelf: Shelf, body: bytes) -> Card:

@@ -14,12 +14,12 @@ from msgspec import Struct
 from mlxp_core.types import ServerSettings
 from mlxp_lab.datasets.doubts import whole
 from mlxp_lab.datasets.keeping import write
-from mlxp_lab.datasets.rows import BadRow, Row, read_row
+from mlxp_lab.datasets.rows import BadRow, read_row
 from mlxp_lab.datasets.shelf import Origin, Shelf
+from mlxp_lab.datasets.sieve import NO_ROW, Limits, Sieve
 from mlxp_lab.datasets.splitting import lines_dealt
 from mlxp_lab.generating.asking import Ask, Dropped
 from mlxp_lab.generating.chatting import Manner, Server, address_of
-from mlxp_lab.generating.filters import Limits, Sieve
 from mlxp_lab.generating.parameters import GenerateParameters, key_for
 from mlxp_lab.generating.template import Inputs, Task
 from mlxp_lab.generating.templates import template_named
@@ -125,16 +125,19 @@ class Work:
     def _sifted(self) -> tuple[list[bytes], list[str]]:
         """Return the lines that are worth keeping, and what each says."""
         sieve = Sieve(Limits(shortest=self._asked.shortest, near=self._asked.near))
-        lines, texts = [], []
+        lines, texts = list[bytes](), list[str]()
         for made in self._kept():
-            for why, text in made.dropped:
-                self._drop(why, text)
+            for reason, text in made.dropped:
+                self._drop(reason, text)
             for line in made.lines:
                 try:
-                    row = self._fitting(line)
-                    sieve.take(row)
-                except Dropped as dropped:
-                    self._drop(dropped.why, dropped.text)
+                    row = read_row(line)
+                except BadRow as error:
+                    self._drop(NO_ROW, f"{error.message}: {line}")
+                    continue
+                why = sieve.take(row)
+                if why is not None:
+                    self._drop(why, whole(row))
                     continue
                 lines.append(line.encode())
                 texts.append(whole(row))
@@ -143,12 +146,6 @@ class Work:
             why = ", ".join(f"{why} ({count})" for why, count in self._dropped.most_common())
             raise JobFailed(f"no row is worth keeping: {why or 'nothing was made'}")
         return lines, texts
-
-    def _fitting(self, line: str) -> Row:
-        try:
-            return read_row(line)
-        except BadRow as error:
-            raise Dropped("no row", f"{error.message}: {line}") from error
 
     def _drop(self, why: str, text: str) -> None:
         self._dropped[why] += 1

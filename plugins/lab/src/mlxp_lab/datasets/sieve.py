@@ -11,7 +11,9 @@ from mlxp_core.types import Message
 from mlxp_lab.datasets.doubts import answers, whole, words_of
 from mlxp_lab.datasets.rows import ChatRow, CompletionRow, Row
 from mlxp_lab.datasets.twins import Twins
-from mlxp_lab.generating.asking import Dropped
+
+NO_ROW = "no row"
+"""Why a line is dropped that cannot be read."""
 
 _WORDS = 4
 """Words of a phrase whose repetition is counted."""
@@ -40,22 +42,18 @@ class Sieve:
         self._limits = limits
         self._twins = Twins(limits.near)
 
-    def take(self, row: Row) -> None:
-        """Take a row in.
-
-        Raises:
-            Dropped: it is not worth keeping.
-        """
+    def take(self, row: Row) -> str | None:
+        """Take a row in, and say why it is not worth keeping; ``None`` if it is."""
         said = answers(row)
-        for answer in said:
-            if repeats(answer):
-                raise Dropped("the answer repeats itself", answer)
+        if any(map(repeats, said)):
+            return "the answer repeats itself"
         if said and sum(map(len, said)) < self._limits.shortest:
-            raise Dropped("the answer is too short", whole(row))
+            return "the answer is too short"
         if _echoes(row):
-            raise Dropped("the answer is what was asked", whole(row))
+            return "the answer is what was asked"
         if self._twins.like(_own(row)) is not None:
-            raise Dropped("nearly the same as an earlier row", whole(row))
+            return "nearly the same as an earlier row"
+        return None
 
 
 def repeats(text: str) -> bool:
