@@ -89,14 +89,16 @@ def pick(puppets):
 
 
 @pytest.fixture(scope="session")
-def live_pages():
-    """Serve model folders with every installed plugin, this one included."""
+def live_pages(tmp_path_factory):
+    """Serve model folders with every installed plugin, this one included, and a lab of nobody's."""
+    lab = tmp_path_factory.mktemp("lab")
 
     @contextmanager
     def begin(*folders, **more):
         flags = {
             "engine": {"dtype": "float32", "memory_budget": "8GB"},
             "generation": {"max_tokens": ENDLESS},
+            "lab": {"folder": str(lab)},
             **more.pop("flags", {}),
         }
         with serve_folders(*folders, flags=flags, **more) as served:

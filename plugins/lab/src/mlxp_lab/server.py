@@ -12,6 +12,7 @@ from mlxp_lab.datasets.shelf import Shelf
 from mlxp_lab.generating.cards import listing as templates
 from mlxp_lab.jobs.desk import JobDesk
 from mlxp_lab.jobs.house import House
+from mlxp_lab.jobs.kinds import Kinds
 from mlxp_lab.jobs.routes import routes
 from mlxp_lab.jobs.store import Store
 from mlxp_lab.jobs.supervisor import Supervisor
@@ -26,7 +27,7 @@ def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHa
     door = _Door(services, kinds)
     house = House(services, door.site.folder, door.supervisor)
     return house, [
-        *routes(door.desk, door.known, house.wake),
+        *routes(door.desk, door.kinds, door.known, house.wake),
         listing(services, door.site),
         inspecting(door.site),
         reporting(door.desk),
@@ -48,6 +49,10 @@ class _Door:
     def known(self) -> bool:
         """Say whether there is a lab."""
         return Store.exists(self.site.folder)
+
+    def kinds(self) -> Kinds:
+        """Return the kinds of jobs; needs no lab."""
+        return self._kinds(self.site.settings)
 
     def desk(self) -> JobDesk:
         """Return its desk."""

@@ -98,7 +98,8 @@ def test_who_comes_back_is_told_what_they_missed_and_no_more(served, gates):
 
 def test_looking_makes_no_lab(served, home):
     with served() as server:
-        server.client.get("/api/jobs")
+        for path in ("/api/jobs", "/api/jobs/kinds", "/api/lab/models", "/api/datasets"):
+            assert server.client.get(path).is_success, path
     assert not home.exists()
 
 

@@ -15,6 +15,7 @@ from litestar.response import Stream
 from mlxp_core.contracts import ACCESS
 from mlxp_core.errors import BadRequest, SetupError
 from mlxp_lab.jobs.desk import JobDesk
+from mlxp_lab.jobs.kinds import Kinds
 from mlxp_lab.jobs.record import Job
 from mlxp_lab.jobs.store import Store
 from mlxp_lab.jobs.stream import stream
@@ -32,18 +33,21 @@ Desk = Callable[[], JobDesk]
 """Returns the desk; makes the lab with the first call."""
 
 
-def routes(desk: Desk, known: Callable[[], bool], wake: Callable[[], None]) -> list[HTTPRouteHandler]:
+def routes(
+    desk: Desk, kinds: Callable[[], Kinds], known: Callable[[], bool], wake: Callable[[], None]
+) -> list[HTTPRouteHandler]:
     """Return the routes.
 
     Args:
         desk: asks for the desk.
+        kinds: asks what plugins bring.
         known: says whether there is a lab, so that a look makes none.
         wake: called when there is something to do.
     """
-    return [*_looking(desk, known), *_doing(desk, wake)]
+    return [*_looking(desk, kinds, known), *_doing(desk, wake)]
 
 
-def _looking(desk: Desk, known: Callable[[], bool]) -> list[HTTPRouteHandler]:
+def _looking(desk: Desk, asked: Callable[[], Kinds], known: Callable[[], bool]) -> list[HTTPRouteHandler]:
     @get("/api/jobs", summary="List the jobs", tags=TAGS, sync_to_thread=True)
     def listed(request: HttpRequest) -> JobList:
         limit, kind = _limit(request.query_params.get("limit")), request.query_params.get("kind")
@@ -53,7 +57,7 @@ def _looking(desk: Desk, known: Callable[[], bool]) -> list[HTTPRouteHandler]:
         "/api/jobs/kinds", summary="List the kinds of jobs and what they take", tags=TAGS, sync_to_thread=True
     )
     def kinds() -> KindList:
-        return KindList(kinds=tuple(_card(kind) for kind in desk().kinds.values()))
+        return KindList(kinds=tuple(_card(kind) for kind in asked().values()))
 
     @get("/api/jobs/{job_id:str}", summary="Show a job", tags=TAGS, sync_to_thread=True)
     def shown(request: HttpRequest) -> Job:
