@@ -77,12 +77,13 @@ class Allowance:
         """Begin without any."""
         self._batches: dict[int, _Batch] = {}
         self._balance_s = 0.0
+        self._earned_s = 0.0  # and not in the balance yet
 
     def note_plain(self, rows: int, seconds: float) -> None:
         """Note a step without guesses that followed another one."""
         batch = self._batches.setdefault(rows, _Batch())
         batch.note_plain(seconds)
-        self._earn(batch, SHARE * batch.plain_s)
+        self._earned_s += SHARE * seconds  # that is all there is to most steps, so it must cost nothing
 
     def note_other(self, rows: int, tokens: int, seconds: float, *, width: int = 1) -> None:
         """Note a step with guesses, by the ``width`` of its pass, or one that lost time by turning from or to one."""
@@ -104,6 +105,7 @@ class Allowance:
         batch = self._batches.get(rows)
         if batch is None or not batch.plain_s or batch.age >= OLD:
             return 1
+        self._earn(batch)
         gains_s = {
             width: batch.plain_s * tokens / rows - batch.expected_s(width) for width, tokens in hopes.items()
         }
@@ -114,5 +116,7 @@ class Allowance:
             self._balance_s -= batch.plain_s  # so that the next trial is some time away
         return best if self._balance_s + gains_s[best] >= 0 else 1
 
-    def _earn(self, batch: _Batch, seconds: float) -> None:
-        self._balance_s = min(self._balance_s + seconds, SAVED * batch.plain_s)
+    def _earn(self, batch: _Batch, seconds: float = 0.0) -> None:
+        most_s = SAVED * batch.plain_s
+        self._balance_s = min(min(self._balance_s + self._earned_s, most_s) + seconds, most_s)
+        self._earned_s = 0.0

@@ -137,7 +137,7 @@ class Guesser:
             return
         seconds, first = now_s - before_s, draws[0].sequence
         if was_plain is not None and was_plain == self._plain_rows:
-            for drafts in (False, True):
+            for drafts in (False, True)[: 1 + self._drafting]:
                 self._allowances[first.order.model, drafts].note_plain(len(draws), seconds)
         else:
             tokens = sum(len(draw.tokens) for draw in draws)
