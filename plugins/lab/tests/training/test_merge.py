@@ -59,20 +59,18 @@ def test_peft_and_back_is_the_same(merged, drawer, logits, tiny_checkpoints, nam
     assert result.summary["format"] == "peft"
 
 
-def test_peft_files_are_named_and_turned_as_peft_has_them(merged, drawer, opened):
-    folder, _ = merged(drawer("qwen35", "one", rank=3, targets=("q_proj",)), format="peft")
+@pytest.mark.parametrize("name", ["minicpm5", "gemma4-e2b", "gemma4-e2b-text", "qwen35", "qwen35-text"])
+def test_peft_files_are_named_and_turned_as_peft_has_them(merged, drawer, opened, tiny_checkpoints, name):
+    """Modules are called as in the published checkpoint, which is what PEFT's own networks call them."""
+    one = drawer(name, "one", rank=3, targets=("q_proj",))
+    folder, _ = merged(one, format="peft", model=str(tiny_checkpoints / name))
     config = json.loads((folder / "adapter_config.json").read_text())
-    assert (config["peft_type"], config["r"], config["lora_alpha"], config["target_modules"]) == (
-        "LORA",
-        3,
-        3,
-        ["q_proj"],
-    )
-    tensors = mx.load(str(folder / "adapter_model.safetensors"))
-    stored = opened("qwen35").folder.tensors
-    for name, array in tensors.items():
-        module, _, half = name.removeprefix("base_model.model.").partition(".lora_")
-        outputs, inputs = stored[f"{module}.weight"].shape  # as the published checkpoint has it
+    assert (config["peft_type"], config["r"], config["lora_alpha"]) == ("LORA", 3, 3)
+    assert config["target_modules"] == ["q_proj"]
+    stored = opened(name).folder.tensors
+    for tensor, array in mx.load(str(folder / "adapter_model.safetensors")).items():
+        module, _, half = tensor.removeprefix("base_model.model.").partition(".lora_")
+        outputs, inputs = stored[f"{module}.weight"].shape
         assert array.shape == {"A.weight": (3, inputs), "B.weight": (outputs, 3)}[half]
 
 

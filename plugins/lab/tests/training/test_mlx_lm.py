@@ -127,7 +127,7 @@ def their_run(model, parameters, folder):
     return losses.said
 
 
-@pytest.mark.parametrize("name", ["minicpm5", "gemma4-e2b-text", "qwen35"])
+@pytest.mark.parametrize("name", ["minicpm5", "gemma4-e2b-text", "qwen35", "qwen35-text"])
 def test_mlx_lm_loads_what_was_learned_and_computes_the_same(school, logits, theirs, name):
     """And so do we, when it is mounted."""
     folder, _, _ = school(name, school.dataset(school.chats(6)), steps=3, learning_rate=1e-2, layers=2)

@@ -20,6 +20,7 @@ def command(kinds: AskKinds) -> click.Command:
     @click.option("--replace", is_flag=True, help="Replace what is there.")
     @click.option("--weight", "weights", type=float, multiple=True, help="Of an adapter; one for each.")
     @click.option("--format", help="mlx or peft.  [default: mlx]")
+    @click.option("--model", help="The base; for peft, where the adapters' names leave open what it is.")
     @click.pass_obj
     @click.pass_context
     def merge(ctx: click.Context, bench: Workbench, /, **given: object) -> None:

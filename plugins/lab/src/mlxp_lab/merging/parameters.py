@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mlxp_lab.adapting.places import adapter_place, find_adapter, weights_of
 from mlxp_lab.jobs import BadParameters, Site
+from mlxp_lab.quantize.parameters import appraised
 
 
 class MergeParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -20,6 +21,8 @@ class MergeParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         output: a name among the adapters, or a folder.
         replace: whether a folder that is there may be replaced.
         format: of the files: of MLX's trainers, or of PEFT.
+        model: what they were learned on, a folder or a name that a plugin knows: tells whether its text network is a
+            part of a whole model, which PEFT's names of modules say; absent = as the adapters' own names say.
     """
 
     adapters: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -27,6 +30,7 @@ class MergeParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     weights: tuple[float, ...] | None = None
     replace: bool = False
     format: Literal["mlx", "peft"] = "mlx"
+    model: str | None = None
 
 
 def prepare(parameters: MergeParameters, site: Site) -> MergeParameters:
@@ -39,8 +43,10 @@ def prepare(parameters: MergeParameters, site: Site) -> MergeParameters:
     place = adapter_place(parameters.output, site, replace=parameters.replace)
     if place.resolve() in found:
         raise BadParameters("the output is one of the adapters; choose another folder", param="output")
+    model = None if parameters.model is None else str(appraised(parameters.model, site)[1])
     return replace(
         parameters,
+        model=model,
         adapters=tuple(map(str, found)),
         weights=weights_of(parameters.weights, parameters.adapters),
         output=str(place),

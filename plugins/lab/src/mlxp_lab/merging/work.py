@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import mlx.core as mx
+import msgspec
+from msgspec import Raw
 
 from mlxp_core.workshop import AdapterFolder, open_adapter
 from mlxp_core.workshop.terms import Factors, stored_terms
@@ -30,8 +32,7 @@ def merge(parameters: MergeParameters, context: JobContext) -> JobResult:
     weights = parameters.weights or ()
     merged = summed([_terms(folder) for folder in folders], weights)
     rank = next(iter(merged.values())).a.shape[1]
-    names = [term.module for folder in folders for term in folder.terms]
-    wrapped = any(bare(name) != name for name in names)
+    wrapped = _wrapped(parameters, folders)
     place = Path(parameters.output)
     context.progress(0.5, "writing the adapter", stage="writing")
     with context.making(place, replace=parameters.replace) as fresh:
@@ -87,6 +88,14 @@ def _terms(folder: AdapterFolder) -> Terms:
     if not terms:
         raise JobFailed(f"{folder.path.name} adds nothing: its scale is 0")
     return {bare(name): term for name, term in terms.items()}
+
+
+def _wrapped(parameters: MergeParameters, folders: Sequence[AdapterFolder]) -> bool:
+    """Say whether the text network is a part of a whole model, as the files are to name it."""
+    if parameters.model is None or parameters.format == "mlx":
+        return any(bare(term.module) != term.module for folder in folders for term in folder.terms)
+    config = msgspec.json.decode((Path(parameters.model) / "config.json").read_bytes(), type=dict[str, Raw])
+    return "text_config" in config
 
 
 def _base_of(folders: Sequence[AdapterFolder]) -> str | None:

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from mlxp_core.errors import BadRequest
@@ -29,17 +28,13 @@ class Rows(Struct, frozen=True, kw_only=True):
         train: to learn from.
         valid: to evaluate with.
         dropped: rows of which nothing was left within ``max_tokens``.
+        digest: tells the files from others.
     """
 
     train: tuple[Item, ...]
     valid: tuple[Item, ...]
     dropped: int
-
-    @property
-    def digest(self) -> str:
-        """Return what tells these rows from others."""
-        told = msgspec.msgpack.encode((self.train, self.valid))
-        return hashlib.sha256(told).hexdigest()[:32]
+    digest: str
 
 
 def read(parameters: TrainParameters, teacher: Teacher, step: Step) -> Rows:
@@ -63,7 +58,12 @@ def read(parameters: TrainParameters, teacher: Teacher, step: Step) -> Rows:
         train, valid = _parted(train, parameters.valid_share, parameters.seed)
     if not train:
         raise JobFailed(f"no row of {data} has anything to learn within {parameters.max_tokens} tokens")
-    return Rows(train=train, valid=valid[: parameters.valid_rows], dropped=lost + lost_too)
+    return Rows(
+        train=train,
+        valid=valid[: parameters.valid_rows],
+        dropped=lost + lost_too,
+        digest=_digest([file for file in files if file is not None]),
+    )
 
 
 def _told(
@@ -89,6 +89,13 @@ def _told(
         more = f" (and {len(faults) - MOST_TOLD} more)" if len(faults) > MOST_TOLD else ""
         raise JobFailed(f"{file.name}, {'; '.join(faults[:MOST_TOLD])}{more}")
     return tuple(items), len(found) - len(items)
+
+
+def _digest(files: Sequence[Path]) -> str:
+    told = hashlib.sha256()
+    for file in files:
+        told.update(hashlib.sha256(file.read_bytes()).digest())
+    return told.hexdigest()[:32]
 
 
 def _parted(items: Sequence[Item], share: float, seed: int) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
