@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import mlx.core as mx
 from mlx import nn
 from mlx.utils import tree_unflatten
 
 from mlxp_core.contracts import Division
-from mlxp_core.ranks.group import Group
+
+
+class Together(Protocol):
+    """What parts meet in: a ``Group``."""
+
+    @property
+    def rank(self) -> int:
+        """Return which one this is."""
+        ...
+
+    def sum(self, part: mx.array) -> mx.array:
+        """Return the sum of all ranks' parts."""
+        ...
+
+    def gather(self, part: mx.array) -> mx.array:
+        """Return all ranks' parts, side by side along the last axis."""
+        ...
 
 
 class Summed(nn.Module):
     """A module whose answer is the sum of what all ranks' parts answer."""
 
-    def __init__(self, part: nn.Module, group: Group) -> None:
+    def __init__(self, part: nn.Module, group: Together) -> None:
         """Sum over ``group``."""
         super().__init__()
         self.part = part
@@ -30,7 +46,7 @@ class Summed(nn.Module):
 class Table(nn.Module):
     """An embedding table, of which every rank holds as many rows as the others, in their order."""
 
-    def __init__(self, part: nn.Module, group: Group) -> None:
+    def __init__(self, part: nn.Module, group: Together) -> None:
         """Hold the rows of this rank."""
         super().__init__()
         self.part = part
@@ -52,7 +68,7 @@ class Table(nn.Module):
 class Head(nn.Module):
     """A linear layer, of whose outputs every rank has as many as the others, in their order."""
 
-    def __init__(self, part: nn.Module, group: Group) -> None:
+    def __init__(self, part: nn.Module, group: Together) -> None:
         """Hold the outputs of this rank."""
         super().__init__()
         self.part = part
@@ -63,7 +79,7 @@ class Head(nn.Module):
         return self._group.gather(self.part(x))
 
 
-def unite(model: nn.Module, division: Division, group: Group) -> None:
+def unite(model: nn.Module, division: Division, group: Together) -> None:
     """Have the modules of a rank's network answer together with those of the others.
 
     Args:

@@ -16,6 +16,7 @@ from mlxp_core.contracts import FamilyConfig, Inputs, LanguageModel, ModelFamily
 from mlxp_core.errors import SetupError, UnsupportedModel
 from mlxp_core.kv import BatchCache, BatchPositions, PlainPolicy, policy_for
 from mlxp_core.nn import ExpertStack
+from mlxp_core.testing.dividing import DividingLaws
 from mlxp_core.testing.learning import LearningLaws
 from mlxp_core.testing.needs import NeedLaws
 from mlxp_core.testing.networks import Session, load, parameters, random_parameters, renamed
@@ -43,7 +44,7 @@ class Golden(Struct, frozen=True, kw_only=True):
     greedy: tuple[int, ...]
 
 
-class FamilySuite(LearningLaws, NeedLaws, ReuseLaws, RevokingLaws, SpeculatingLaws):
+class FamilySuite(DividingLaws, LearningLaws, NeedLaws, ReuseLaws, RevokingLaws, SpeculatingLaws):
     """Laws of families. Fixtures that have a default may be overridden where there is more to say."""
 
     @pytest.fixture
