@@ -8,8 +8,9 @@ from mlxp_core.errors import Busy
 from mlxp_core.types import Finished, ServerSettings, Started, TextDelta, Timing, Usage
 from mlxp_lab.datasets.inspect import inspect
 from mlxp_lab.generating.chatting import address_of
-from mlxp_lab.generating.parameters import key_for
+from mlxp_lab.generating.parameters import GenerateParameters, key_for, prepare
 from mlxp_lab.generating.rewriting import NOT_SAID
+from mlxp_lab.generating.work import Work
 from mlxp_lab.jobs import JobFailed
 from mlxp_structured import plugin as structured
 
@@ -220,6 +221,22 @@ def test_a_busy_server_is_asked_again(writer, generate):
             "style_transfer", {"reference_samples": "a", "raw_text": "b"}, server=served.url, valid=0
         )
     assert done.summary["rows"] == 1
+
+
+def test_wherever_a_job_was_killed_the_rows_are_the_same_in_the_end(writer, generate, site, context):
+    inputs = {"reference_samples": "a", "raw_text": "\n\n".join(f"{letter * 9}." for letter in "abcdef")}
+    with writer(lambda text, _: f"words {text}") as served:
+        whole = rows_of(generate("style_transfer", inputs, context=context, server=served.url))
+        kept = context.folder / "made.jsonl"
+        content = kept.read_bytes()
+        asked = GenerateParameters(
+            template="style_transfer", name="made", inputs=inputs, server=served.url, replace=True
+        )
+        for cut in range(0, len(content) + 1, 17):
+            kept.write_bytes(content[:cut])
+            before = len(served.engine.orders)
+            assert rows_of(Work(prepare(asked, site), context).do()) == whole
+            assert len(served.engine.orders) - before == 6 - content[:cut].count(b"\n")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -55,6 +56,7 @@ class Work:
         Raises:
             JobFailed: the server does not answer, or no row is worth keeping.
         """
+        self._mend()
         tasks = self._template.plan(Inputs(self._asked.inputs, self._asked.seed))
         model = ""
         if self._template.needs_model:
@@ -111,16 +113,15 @@ class Work:
             file.write(msgspec.json.encode(made) + b"\n")
 
     def _kept(self) -> list[Made]:
-        """Return what was made, by task; a line that was cut off is a task that is not done."""
-        found: dict[int, Made] = {}
-        if self._file.exists():
-            for line in self._file.read_bytes().split(b"\n"):
-                try:
-                    made = msgspec.json.decode(line, type=Made)
-                except msgspec.MsgspecError:
-                    continue
-                found.setdefault(made.task, made)
+        """Return what was made, by task."""
+        content = self._file.read_bytes() if self._file.exists() else b""
+        found = {made.task: made for made in msgspec.json.Decoder(Made).decode_lines(content)}
         return [found[task] for task in sorted(found)]
+
+    def _mend(self) -> None:
+        """Drop a line that was cut off when the job was killed; its task is done anew."""
+        if self._file.exists():
+            os.truncate(self._file, self._file.read_bytes().rfind(b"\n") + 1)
 
     def _sifted(self) -> tuple[list[bytes], list[str]]:
         """Return the lines that are worth keeping, and what each says."""
