@@ -94,10 +94,12 @@ class LabPlugin:
     @hookimpl
     def mlxp_routes(self, services: Services) -> list[ControllerRouterHandler]:
         """Return the routes, and prepare the server's side of the lab."""
+        from mlxp_lab.addresses import shortcuts
         from mlxp_lab.server import lab_of
 
         self._house, routes = lab_of(services, self.kinds)
-        return [*routes]
+        shown = any(each.name == "webui" and each.state == "on" for each in services.plugins())
+        return [*routes, *(shortcuts() if shown else ())]
 
     @hookimpl
     def mlxp_started(self) -> None:

@@ -115,6 +115,11 @@ def test_speed_is_measured_from_a_form_and_shown_among_the_models(lab_page, lab_
     page.get_by_text("tokens/s measured").wait_for()
 
 
+@pytest.mark.parametrize(("path", "seen"), [("quantize", "Model"), ("finetune", "Dataset")])
+def test_short_addresses_lead_to_wizards(visit, lab_server, path, seen):
+    visit(f"{lab_server.url}/{path}").get_by_role("combobox", name=seen).wait_for()
+
+
 def test_a_job_that_is_not_there_is_told(lab_page):
     page = lab_page("jobs", "job_nothing", expected=("404",))
     page.get_by_text("there is no job 'job_nothing'").wait_for()

@@ -1,28 +1,18 @@
 /** The report of a quantization: what was lost, and how much each block hurts. */
 
+import { madeModelOf } from "../jobs/model.js";
+
 export function quantizedOf(kit) {
-  const { html, hooks, app, Table, Plot, Button, Facts, format } = kit;
+  const { html, hooks, app, Table, Plot, Facts, format } = kit;
+  const MadeModel = madeModelOf(kit);
 
   return function Quantized({ job }) {
     const [told, setTold] = hooks.useState(null);
     hooks.useEffect(() => {
       app.api.json(`/api/quantize/report/${encodeURIComponent(job.id)}`).then(setTold, (problem) => setTold({ problem }));
     }, [job.id]);
-    const name = job.output.split("/").at(-1);
-    const serve = `mlxp serve ${name}`;
-    const copy = () => kit.attempt(async () => {
-      await kit.copyText(serve);
-      app.notify(`Copied: ${serve}`);
-    });
     return html`
-      <${Facts} facts=${{ Model: name, "Is in": job.output, "Is served by": serve }} />
-      <div class="row">
-        <${Button} icon="copy" onClick=${copy}>Copy the command<//>
-        <a class="button" href=${`${kit.address("jobs", "new", "bench")}?${new URLSearchParams({ model: job.output })}`}>
-          Measure its speed
-        </a>
-        <${kit.Push} source=${job.output} kind="model" />
-      </div>
+      <${MadeModel} folder=${job.output} />
       ${told?.problem && html`<p class="hint error">${told.problem.message}</p>`}
       ${told?.report && html`<${Report} ...${told} />`}`;
   };
