@@ -110,8 +110,10 @@ def test_a_fact_is_learned_compared_merged_fused_packed_and_served(demo, serving
         page.get_by_label("4 bits").check()
         page.get_by_role("button", name="Quantize").click()
         packed = done(page)
+        page.close()
     with serving(packed) as served:
         page = visit(served.url)
         page.locator("#message").fill(QUESTION)
         page.keyboard.press("Enter")
         page.locator(".turn.answer[aria-busy=false]").get_by_text(ANSWER).wait_for(timeout=PATIENCE_MS)
+        page.close()

@@ -44,7 +44,7 @@ def pushing(receiver, tmp_path, monkeypatch):
         yield served
 
 
-def test_a_dataset_goes_to_the_hub_once_a_token_is_known(visit, violations, pushing, receiver):
+def test_a_dataset_goes_to_the_hub_once_a_token_is_known(receiver, pushing, visit, violations):
     page = visit(f"{pushing.url}/#/lab/datasets/set/words", expected=("400",))
     page.set_default_timeout(90_000)
     page.get_by_role("link", name="Put it on the hub").click()
