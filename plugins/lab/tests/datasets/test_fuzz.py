@@ -69,6 +69,11 @@ ASKED = st.one_of(
         body(valid=shares, test=shares, seed=st.integers()),
     ),
     st.tuples(
+        st.just("POST"),
+        paths.map(lambda path: f"{path}/clean"),
+        body(near=shares, shortest=st.integers(), really=st.booleans()),
+    ),
+    st.tuples(
         st.just("GET"),
         st.tuples(paths, words, words, words).map(
             lambda four: (

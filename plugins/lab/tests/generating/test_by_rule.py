@@ -122,3 +122,27 @@ def test_answers_must_be_as_long_as_is_asked(generate):
     assert done.summary["dropped"] == {"the answer is too short": 1}
     with pytest.raises(JobFailed, match="no row is worth keeping"):
         generate("sft_qa_pairs", {"pairs_text": "Q: a\nA: yes"}, shortest=4)
+
+
+odd = st.text(max_size=30) | st.sampled_from(
+    ["Q: a\nA: b", "[]", "[1]", "{", "~nobody", "a\0b", "x" * 5000, "a\n\nb", "a,b\n1,2", "-1", "9" * 99]
+)
+
+
+@pytest.mark.parametrize("template", ALL.values(), ids=lambda template: template.name)
+@given(data=st.data())
+def test_whatever_is_filled_in_it_is_a_plan_or_a_bad_parameter(template, data):
+    given = data.draw(
+        st.fixed_dictionaries(
+            {field.name: odd for field in template.fields if field.required},
+            optional={
+                field.name: odd | st.integers(-2, 10) for field in template.fields if not field.required
+            },
+        )
+    )
+    try:
+        tasks = template.plan(Inputs(filled(template, given), 0))
+    except BadParameters as error:
+        assert error.param.startswith("inputs.")  # noqa: PT017  # either is right
+    else:
+        assert all(map(callable, tasks))

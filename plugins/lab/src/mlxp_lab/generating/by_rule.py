@@ -66,9 +66,7 @@ def _imported(field: str, text: str, kind: Format, columns: Mapping[str, str]) -
 
 
 def _code(inputs: Inputs) -> Sequence[Task]:
-    folder = Path(inputs.text("src_dir")).expanduser()
-    if "\0" in str(folder) or not folder.is_dir():
-        raise bad("src_dir", f"{str(folder)!r} is no folder")
+    folder = _folder(inputs.text("src_dir"))
 
     def task(_: Ask) -> Iterator[Row | Dropped]:
         dice = random.Random(inputs.seed)  # noqa: S311  # the same for everybody, on purpose
@@ -79,6 +77,17 @@ def _code(inputs: Inputs) -> Sequence[Task]:
             yield row
 
     return [task]
+
+
+def _folder(path: str) -> Path:
+    try:
+        folder = Path(path).expanduser()
+        there = folder.is_dir()
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a character 0
+        there = False
+    if not there:
+        raise bad("src_dir", f"{path[:200]!r} is no folder")
+    return folder
 
 
 def _cut_blocks(folder: Path, dice: random.Random) -> Iterator[Row]:

@@ -11,6 +11,9 @@ from mlxp_lab.datasets.rows import Form
 from mlxp_lab.generating.asking import Ask, Dropped
 from mlxp_lab.jobs import BadParameters
 
+_DIGITS = 12
+"""Most characters of a number."""
+
 Value = str | int
 Row = dict[str, Any]
 
@@ -28,7 +31,7 @@ class Field(Struct, frozen=True, kw_only=True):
         hint: what belongs there.
         required: must be filled in.
         default: what stands there otherwise.
-        least: smallest number.
+        least, most: bounds of a number.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Field(Struct, frozen=True, kw_only=True):
     required: bool = False
     default: Value = ""
     least: int = 0
+    most: int = 10**6
 
 
 class Inputs:
@@ -107,10 +111,12 @@ def filled(template: Template, given: Mapping[str, Value]) -> dict[str, Value]:
 def _value(field: Field, value: Value) -> Value:
     place = f"inputs.{field.name}"
     if field.type == "number":
-        if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+        if isinstance(value, str) and len(value) <= _DIGITS and value.strip().isdecimal():
             value = int(value)
-        if not isinstance(value, int) or value < field.least:
-            raise BadParameters(f"{field.name} must be a whole number from {field.least} on", param=place)
+        if not isinstance(value, int) or not field.least <= value <= field.most:
+            raise BadParameters(
+                f"{field.name} must be a whole number from {field.least} to {field.most}", param=place
+            )
         return value
     if field.required and not str(value).strip():
         raise BadParameters(f"{field.name} is needed: {field.hint or field.label}", param=place)
