@@ -12,6 +12,9 @@ from mlxp_core.contracts import ImageSpan
 from mlxp_core.errors import BadAdapter, ModelFolderError, UnsupportedModel
 from mlxp_core.kv import forward
 from mlxp_core.loading.network import load_network
+from mlxp_core.loading.parts import part_of
+from mlxp_core.loading.weighing import weigh
+from mlxp_core.memory.device import this_machine
 from mlxp_core.testing.family import assert_close
 from mlxp_core.testing.networks import Session
 
@@ -136,6 +139,20 @@ def test_each_rank_reads_the_bytes_of_its_part_and_no_others(leader, tiny_checkp
         assert (
             part.read_bytes < 0.55 * whole.weight_bytes / 2
         )  # norms, routers and shared heads are whole on both
+
+
+@pytest.mark.parametrize("model", ["minicpm5-4bit-g32", "qwen35-moe", "gemma4-e2b-text", "gemma4-26b-a4b"])
+def test_what_a_part_takes_is_known_before_it_is_loaded(leader, tiny_checkpoints, model):
+    _, parts = loaded(leader, tiny_checkpoints / model)
+    source = source_of(str(tiny_checkpoints / model))
+    part = part_of(source.family, source.config, 0, 2)
+    account = weigh(
+        source.folder, source.family, source.config, this_machine(), dtype="float32", kv=source.kv, part=part
+    )
+    assert account.footprint.weights == parts.weight_bytes
+    row = Row(parts)
+    row.read([LONG])
+    assert account.footprint.row(len(LONG)) == pytest.approx(row.cache.nbytes, rel=0.02)
 
 
 def test_adapters_are_refused_by_name(leader, tiny_checkpoints):

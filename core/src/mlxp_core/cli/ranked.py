@@ -122,7 +122,7 @@ def follow(launch: Launch, setup: Setup, lineup: Lineup) -> None:
     log.info("rank %d of %d follows", launch.rank, launch.ranks)
     machine = replace(this_machine(), usable_bytes=meeting.usable_bytes)
     with kept_within(budget_of(setup.settings.section(EngineSettings), machine)):
-        Follower(meeting.group, meeting.line, load, gone=lambda: _end_late(FOLLOWS_S)).run()
+        Follower(meeting.group, meeting.line, load, gone=_end_soon).run()
 
 
 def _met(launch: Launch, setup: Setup) -> Meeting:
@@ -136,6 +136,11 @@ def _met(launch: Launch, setup: Setup) -> Meeting:
 def _say_and_end_late(why: Unavailable) -> None:
     log.critical("the ranks can no longer compute together: %s", why.message)
     _end_late(STUCK_S)
+
+
+def _end_soon() -> None:
+    log.critical("rank 0 has gone")
+    _end_late(FOLLOWS_S)
 
 
 def _end_late(patience_s: float) -> None:

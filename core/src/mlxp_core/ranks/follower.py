@@ -51,7 +51,7 @@ class Follower:
             group: the ranks.
             line: to the first one.
             load: loads a part.
-            gone: told, on a thread of its own, that the first one has gone; after its last word, or without.
+            gone: told, on a thread of its own, that the first one has gone without a word.
         """
         self._group = group
         self._line = line
@@ -79,6 +79,8 @@ class Follower:
         while (messages := self._line.receive()) is not None:
             for message in messages:
                 self._heard.put(message)
+            if any(isinstance(message, Stop) for message in messages):
+                return
         self._gone()
         self._heard.put(None)
 

@@ -89,6 +89,8 @@ class Leader:
         self._tell(Load(model, source.fingerprint, number))
         try:
             own, read_bytes = load_part(source, self.group, progress)
+        except Unavailable:
+            raise  # this rank is about to stop, and nobody loads anything after it
         except Exception:
             self._heard_of_all()
             self._tell(Unload(number))
