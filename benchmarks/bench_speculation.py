@@ -14,10 +14,11 @@ traffic is what each column wants:
     prose    what nobody can guess, and hardly ever seems to repeat itself
     noise    a dozen tokens in random order: three of them have always stood there before, and never mean anything
 
-Each round runs every traffic without and with guesses, in turn, and the other way round in the next. Shown are the
-medians: tokens a second without guesses, how many times as many with them, with the quartiles of that ratio, and the
-share of guesses that were right, and of answers that were guessed right. With --processor-time seconds are those of the
-processor, for the engine's own measurements too: on a machine with other work they alone mean something.
+Each round runs every traffic without and with guesses, one after the other, and the other way round in the next. Shown
+are the medians: tokens a second without guesses, how many times as many with them, with the quartiles of that ratio, and
+the share of guesses that were right, and of answers that were guessed right. With --processor-time seconds are those of
+the processor, for the engine's own measurements too, and the two go by turns, step by step: on a machine with other work
+this alone means something.
 
 With --drafter a llama of so many layers guesses in place of looking up, and is right as often as --right says.
 """
@@ -90,7 +91,9 @@ class Mouth(nn.Module):
         """Score what the script says next far above all else."""
         scores = self.network.logits(hidden[..., :-2])
         place, name = (hidden[..., at].astype(mx.int32) for at in (-2, -1))
-        name = mx.minimum(name, self.scripts.shape[0] - 1)  # trials of the prompt cache read what is in no script
+        name = mx.minimum(
+            name, self.scripts.shape[0] - 1
+        )  # trials of the prompt cache read what is in no script
         said = mx.take(self.scripts.reshape(-1), name * self.scripts.shape[1] + place)
         said = said + (place * 7919 % 1000 >= self.wrong_from)
         return scores + 1000.0 * (mx.arange(scores.shape[-1]) == said[..., None])
@@ -160,33 +163,67 @@ def orders(
         yield Order(request=request, prompt=Prompt(tokens=prompt), reader=reader, model="m", sink=sink)
 
 
-def run(
-    network: Network,
-    how: dict[str, str],
-    scripts: Sequence[Sequence[int]],
-    tokens: int,
-    clock: Callable[[], float],
-) -> tuple[float, Usage]:
-    """Answer all at once; return the seconds of decoding, and what was used in all."""
-    shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)  # type: ignore[dict-item]
-    settings = EngineSettings(batch=len(scripts), prompt_cache_bytes=0, **how)  # type: ignore[arg-type]
-    runner, scheduler = BatchRunner(shelf, {}), Scheduler(["m"], settings, clock)
-    heard: list[Event] = []
-    scheduler.apply([Submit(tuple(orders(scripts, tokens, heard.extend)), 0.0)])
-    start_s = 0.0
-    while not scheduler.idle:
-        step = scheduler.next_step()
-        deliveries = scheduler.settle(step, contained(runner.run, step))
+class House:
+    """Scheduler and runner that answer scripts, and the seconds of their own steps."""
+
+    def __init__(
+        self,
+        way: tuple[Network, dict[str, str]],
+        scripts: Sequence[Sequence[int]],
+        tokens: int,
+        clock: Callable[[], float],
+    ) -> None:
+        network, how = way
+        shelf = Shelf({"m": None}, halted=lambda: False, load=lambda *_: network)  # type: ignore[dict-item]
+        settings = EngineSettings(batch=len(scripts), prompt_cache_bytes=0, **how)  # type: ignore[arg-type]
+        self._clock, self._began_s, self._rows = clock, None, len(scripts)
+        self.spent_s = 0.0
+        self._heard: list[Event] = []
+        self._runner, self._scheduler = BatchRunner(shelf, {}), Scheduler(["m"], settings, self._now)
+        self._scheduler.apply([Submit(tuple(orders(scripts, tokens, self._heard.extend)), 0.0)])
+        while self._scheduler.snapshot().running < self._rows:
+            self.turn()
+        self.spent_s = 0.0
+
+    def _now(self) -> float:
+        """Return the seconds of this house, so that those of another one, which has a turn in between, do not count."""
+        return self.spent_s + (0.0 if self._began_s is None else self._clock() - self._began_s)
+
+    @property
+    def idle(self) -> bool:
+        """Say whether all is answered."""
+        return self._scheduler.idle
+
+    def turn(self, *, alone: bool = False) -> None:
+        """Take a step; ``alone`` = and wait for what it has begun."""
+        self._began_s = self._clock()
+        step = self._scheduler.next_step()
+        deliveries = self._scheduler.settle(step, contained(self._runner.run, step))
         for sink, events in deliveries.events:
             sink(events)
-        if not start_s and scheduler.snapshot().running == len(scripts):
-            start_s = clock()
-    seconds = clock() - start_s
-    usages = [event.usage for event in heard if isinstance(event, Finished)]
-    if len(usages) != len(scripts):
-        raise MlxpError(f"{len(scripts) - len(usages)} rows failed")
-    fields = ("completion", "guessed", "accepted")
-    return seconds, Usage(**{name: sum(getattr(usage, name) for usage in usages) for name in fields})
+        if alone:
+            mx.synchronize()
+        self.spent_s, self._began_s = self._now(), None
+
+    @property
+    def usage(self) -> Usage:
+        """Return what all rows used."""
+        usages = [event.usage for event in self._heard if isinstance(event, Finished)]
+        if len(usages) != self._rows:
+            raise MlxpError(f"{self._rows - len(usages)} rows failed")
+        fields = ("completion", "guessed", "accepted")
+        return Usage(**{name: sum(getattr(usage, name) for usage in usages) for name in fields})
+
+
+def run(houses: Sequence[House], *, by_turns: bool) -> None:
+    """Have all houses answer, one after the other, or a step each by turns."""
+    for house in houses:
+        while not by_turns and not house.idle:
+            house.turn()
+    while any(not house.idle for house in houses):
+        for house in houses:
+            if not house.idle:
+                house.turn(alone=True)
 
 
 def made(hidden: int, layers: int, *, right: float = 1.0) -> tuple[Mouth, Network]:
@@ -227,11 +264,9 @@ def measure(
         scripts = [_script(name, row, PROMPT + args.tokens + 32, dice) for row in range(rows)]
         for mouth in mouths:
             mouth.scripts = mx.array([[*script[1:], 0] for script in scripts], dtype=mx.int32)
-        found = {
-            which: run(*ways[which], scripts, args.tokens, clock)
-            for which in ((0, 1) if seed % 2 else (1, 0))
-        }
-        (off_s, off), (on_s, on) = found[0], found[1]
+        houses = [House(way, scripts, args.tokens, clock) for way in ways]
+        run(houses if seed % 2 else houses[::-1], by_turns=args.processor_time)
+        (off_s, off), (on_s, on) = ((house.spent_s, house.usage) for house in houses)
         plain.append(off.completion / off_s)
         ratios.append(off_s / on_s)
         guessed, accepted, said = guessed + on.guessed, accepted + on.accepted, said + on.completion

@@ -31,6 +31,9 @@ from mlxp_core.engine.speculation.rows import (
 from mlxp_core.engine.steps import Decode, Draw, Load, Outcome, Read, Step
 from mlxp_core.types import EngineSettings
 
+PAUSE = 3
+"""Steps for which nobody looks after rows that guess on paper alone: so they cost next to nothing."""
+
 
 class Guesses(Struct, frozen=True):
     """By ``Sequence.key``, what is guessed to be drawn next, or how many tokens the model's drafter is to guess."""
@@ -60,6 +63,7 @@ class Guesser:
         self._allowances: defaultdict[tuple[str, bool], Allowance] = defaultdict(Allowance)
         self._looked_up, self._drafted = Prior(UNKNOWN_LOOKUP), Prior(UNKNOWN_DRAFT)
         self._drafts = False  # whether a network guesses, or would, in what was asked for last
+        self._pause = 0  # steps
         self._read_s: float | None = None  # when tokens were read last, if nothing but decoding came after
         self._plain_rows: int | None = (
             None  # for how many rows, if that was a step without guesses after another
@@ -70,11 +74,15 @@ class Guesser:
 
         While tokens are under way that the rows do not know, the answer says only whether it is worth reading them.
         """
+        if self._pause:
+            self._pause -= 1
+            return Guesses()
         if not rows or rows[0].order.model not in self._able:
             return Guesses()
         found = {sequence.key: self._guess_one(sequence) for sequence in rows}
         longest = max(map(len, found.values()))
         if not longest:
+            self._pause = PAUSE if all(self._rows[sequence.key].doubtful for sequence in rows) else 0
             return Guesses()
         hopes = {
             width: sum(self._hope(key, min(len(guess), width - 1)) for key, guess in found.items())
@@ -83,9 +91,6 @@ class Guesser:
         self._drafts = any(isinstance(guess, range) and guess for guess in found.values())
         width = self._allowance(rows[0]).width(len(rows), hopes)
         guesses = {key: guess[: width - 1] for key, guess in found.items() if guess and width > 1}
-        for sequence in rows:
-            if sequence.key in guesses and not sequence.unread:
-                self._rows[sequence.key].try_for_real()
         return Guesses(
             {key: guess for key, guess in guesses.items() if isinstance(guess, tuple)},
             {key: len(guess) for key, guess in guesses.items() if isinstance(guess, range)},
@@ -119,9 +124,9 @@ class Guesser:
                 able = self._on and outcome.kv is not None and outcome.kv.revocable
                 self._able = self._able | {model} if able else self._able - {model}
             case Decode() | Read():
-                if self._able and outcome.draws:
+                if self._able and outcome.draws and not self._pause:
                     self._learn(step, outcome.draws)
-                return
+                    return
         self._read_s = self._plain_rows = None
 
     def _learn(self, step: Decode | Read, draws: SequenceOf[Draw]) -> None:

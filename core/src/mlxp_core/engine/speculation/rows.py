@@ -53,8 +53,9 @@ class Row(Protocol):
         """Return at most ``most`` tokens."""
         ...
 
-    def try_for_real(self) -> None:
-        """Note that a pass tries what was guessed."""
+    @property
+    def doubtful(self) -> bool:
+        """Say whether it will guess nothing before it has been right on paper."""
         ...
 
     def judge(self, right: int, guessed: int, produced: int) -> None:
@@ -65,8 +66,8 @@ class Row(Protocol):
 class LookingRow:
     """A row that looks up (see ``lookup``).
 
-    At every token it notes what it would guess, and sees whether that comes. So it costs nothing to know whether its
-    text repeats itself, and a row whose text does not never guesses.
+    At every token it sees whether that is what it would have guessed. So it costs nothing to know whether its text
+    repeats itself, and a row whose text does not never guesses.
     """
 
     def __init__(self, prompt: SequenceOf[int], prior: Prior) -> None:
@@ -75,32 +76,31 @@ class LookingRow:
         self._prior = prior
         self._lookup = Lookup(prompt)
         self._prompt = len(prompt)
-        self._awaited: int | None = None  # on paper, or by a pass that reads it before it goes on
+        self._foreseen = self._lookup.next()
+        self._judged = 0  # tokens to come that a pass has tried
+
+    @property
+    def doubtful(self) -> bool:
+        """Say whether it guesses on paper alone."""
+        return self.trust < LEAST_TRUST
 
     def guess(self, sequence: Sequence, most: int) -> tuple[int, ...]:
         """Return what followed before, if the row is trusted; see ``Row.guess``."""
         self._look_back(sequence.taken[len(self._lookup) - self._prompt :])
-        if self.trust < LEAST_TRUST:
-            self._awaited = self._lookup.next()
-            return ()
-        guess = self._lookup.guess(most)
-        self._awaited = guess[0] if guess else None
-        return guess
+        return () if self.doubtful else self._lookup.guess(most)
 
     def _look_back(self, new: SequenceOf[int]) -> None:
-        if not new:
-            return
-        if self._awaited is not None:
-            self._learn(float(self._awaited == new[0]))
-            self._awaited = None
-        self._lookup.extend(new)
-
-    def try_for_real(self) -> None:
-        """Leave the judgement to the pass."""
-        self._awaited = None
+        for token in new:
+            if self._judged:
+                self._judged -= 1
+            elif self._foreseen is not None:
+                self._learn(float(self._foreseen == token))
+            self._lookup.extend((token,))
+            self._foreseen = self._lookup.next()
 
     def judge(self, right: int, guessed: int, produced: int) -> None:  # noqa: ARG002  # trust alone decides
         """Learn from a pass."""
+        self._judged = right + 1
         self._learn(right / min(right + 1, guessed))
 
     def _learn(self, share: float) -> None:
@@ -123,6 +123,11 @@ class DraftingRow:
         self._rests_until = 0
 
     @property
+    def doubtful(self) -> bool:
+        """Say no: its drafts are tried."""
+        return False
+
+    @property
     def trust(self) -> float:
         """Return the chance that a token is right that was guessed last."""
         return self._looking.trust if self._known else self._trust
@@ -134,11 +139,6 @@ class DraftingRow:
         if self._known:
             return known
         return range(0 if sequence.produced < self._rests_until else most)
-
-    def try_for_real(self) -> None:
-        """Leave the judgement of what was looked up to the pass; beside drafts it is judged on paper."""
-        if self._known:
-            self._looking.try_for_real()
 
     def judge(self, right: int, guessed: int, produced: int) -> None:
         """Learn from a pass."""
