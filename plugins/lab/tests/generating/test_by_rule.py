@@ -125,7 +125,20 @@ def test_answers_must_be_as_long_as_is_asked(generate):
 
 
 odd = st.text(max_size=30) | st.sampled_from(
-    ["Q: a\nA: b", "[]", "[1]", "{", "~nobody", "a\0b", "x" * 5000, "a\n\nb", "a,b\n1,2", "-1", "9" * 99]
+    [
+        "Q: a\nA: b",
+        "[]",
+        "[1]",
+        "{",
+        "~nobody",
+        "a\0b",
+        "x" * 5000,
+        "a\n\nb",
+        "a,b\n1,2",
+        "-1",
+        "9" * 5000,
+        "7",
+    ]
 )
 
 

@@ -170,7 +170,14 @@ TEMPLATES = (
         needs_model=True,
         fields=(
             Field(name="documents", label="Documents", required=True, hint="a blank line between paragraphs"),
-            Field(name="questions_per_chunk", label="Questions a passage", type="number", default=2, least=1),
+            Field(
+                name="questions_per_chunk",
+                label="Questions a passage",
+                type="number",
+                default=2,
+                least=1,
+                most=100,
+            ),
             Field(
                 name="min_chunk_chars",
                 label="Least characters of a passage",
