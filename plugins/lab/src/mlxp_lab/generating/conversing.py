@@ -188,7 +188,14 @@ TEMPLATES = (
         needs_model=True,
         fields=(
             _SEEDS,
-            Field(name="variants_per_seed", label="Instructions a seed", type="number", default=5, least=1),
+            Field(
+                name="variants_per_seed",
+                label="Instructions a seed",
+                type="number",
+                default=5,
+                least=1,
+                most=100,
+            ),
         ),
         plan=_self_instruct,
     ),
@@ -206,6 +213,7 @@ TEMPLATES = (
                 type="number",
                 default=4,
                 least=2,
+                most=100,
                 hint="an odd number is one less",
             ),
             Field(
