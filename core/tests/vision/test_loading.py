@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from mlxp_core.errors import BadRequest, ModelFolderError, PluginError
 from mlxp_core.loading.eyes import image_settings
 from mlxp_core.loading.tower import load_tower
+from mlxp_core.testing.looking import look
 from mlxp_core.testing.pictures import picture
-from mlxp_core.testing.vision import look
 from mlxp_core.types import GenerateRequest, Message, Text
 
 BLIND = "{% for message in messages %}{{ message.content }}{% endfor %}"

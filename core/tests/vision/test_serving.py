@@ -11,8 +11,8 @@ from mlxp_core.kv import BatchCache, forward
 from mlxp_core.loading.network import load_network
 from mlxp_core.loading.tower import load_tower
 from mlxp_core.testing.live import serve_folders
+from mlxp_core.testing.looking import look
 from mlxp_core.testing.pictures import chequered, encoded, picture
-from mlxp_core.testing.vision import look
 from mlxp_core.types import GenerateRequest, ImageBytes, Message, Text
 
 protocols = pytest.importorskip("mlxp_protocols.openai_chat.plugin", reason="somebody must answer")

@@ -31,9 +31,8 @@ from mlxp_core.contracts import (
 )
 from mlxp_core.errors import BadRequest, UnsupportedModel
 from mlxp_core.loading.sketch_tokenizer import sketch_tokenizer
-from mlxp_core.memory import Footprint, look_of
 from mlxp_core.prompting import Sight, Tokenizer
-from mlxp_core.testing.needs import FLOAT32_BYTES, SPARE_BYTES, UNFUSED
+from mlxp_core.testing.looking import LookLaws, look
 from mlxp_core.testing.networks import parameters, random_parameters
 from mlxp_core.testing.pictures import chequered, picture
 
@@ -61,7 +60,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules} & {"mlx"}))
 """
 
 
-class VisionSuite:
+class VisionSuite(LookLaws):
     """Laws of towers. Override ``settings``, ``blind_config``, ``checkpoint`` where there is more to say."""
 
     @pytest.fixture
@@ -238,28 +237,6 @@ class VisionSuite:
         assert mx.isfinite(features).all()
         assert mx.array_equal(look(network, pixels), features)
 
-    @pytest.mark.parametrize("size", SIZES[:3])
-    def test_looking_takes_no_more_than_need_says(
-        self,
-        tower: VisionTower,
-        config: VisionConfig,
-        preparer: ImagePreparer,
-        network: VisionNetwork,
-        size: tuple[int, int],
-    ) -> None:
-        """The peak of one image; twice as much may pass in a network as small as this."""
-        if tower.need is None:
-            pytest.skip("the tower does not say what an image takes: no plan counts it")
-        pixels = preparer.prepare(chequered(*size), "digest")
-        mx.clear_cache()
-        before = mx.get_active_memory()
-        mx.reset_peak_memory()
-        mx.eval(look(network, pixels))
-        peak = mx.get_peak_memory() - before
-        said = look_of(tower.need(config), UNFUSED, FLOAT32_BYTES)
-        allowed = 2 * Footprint(weights=0, look=said).looking(pixels.tokens) + SPARE_BYTES
-        assert peak <= allowed, f"an image took {peak} bytes, and need allows {allowed}"
-
     def test_features_depend_on_the_image_alone(
         self, preparer: ImagePreparer, network: VisionNetwork
     ) -> None:
@@ -270,17 +247,6 @@ class VisionSuite:
         assert mx.array_equal(look(network, first), features)
         changed = preparer.prepare(chequered(*SIZES[0], colour=(10, 200, 90)), "digest")
         assert not mx.allclose(look(network, changed), features)
-
-
-def look(network: VisionNetwork, pixels: Pixels) -> mx.array:
-    """Return the features of an image, ``[tokens, hidden]``, in float32."""
-    view = memoryview(pixels.values)
-    match pixels.dtype:
-        case "uint8":
-            values = mx.array(view.cast("B", pixels.shape))  # type: ignore[arg-type]  # it takes any buffer
-        case "float32":
-            values = mx.array(view.cast("f", pixels.shape))  # type: ignore[arg-type]  # as above
-    return network(values, pixels.grid).astype(mx.float32)
 
 
 def assert_consistent(pixels: Pixels) -> None:
