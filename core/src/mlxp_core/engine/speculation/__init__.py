@@ -5,6 +5,7 @@ of them what it would draw one by one, with the same random numbers. As long as 
 behind it counts; the first that is not ends it. So a row says what it says without guesses, greedy or not, and every
 pass brings it one token at least. What was read in vain is taken back (``BatchCache.trim``).
 
-``lookup`` guesses from what the row has read and said, ``allowance`` measures, ``guesser`` decides; none of them has
-arrays. ``verify`` is the pass.
+``lookup`` guesses from what the row has read and said, ``rows`` says how far to trust that, ``allowance`` measures,
+``guesser`` decides; none of them has arrays. ``drafters`` are networks that guess, ``drafting`` loads them. ``verify`` is
+the pass.
 """
