@@ -120,6 +120,23 @@ def test_rows_are_split_anew_and_the_dataset_is_removed(lab_page, lab_server, da
     assert lab_server.client.get(f"/api/datasets/{dataset}").status_code == 404
 
 
+def test_what_is_not_worth_keeping_is_told_and_then_left_out(lab_page, lab_server):
+    twice = [{"prompt": "What is the sun?", "completion": "A star."}] * 2
+    lines = as_lines([*twice, {"prompt": "And Mars?", "completion": "A planet."}])
+    body = {"name": "twice", "format": "jsonl", "text": lines}
+    lab_server.client.post("/api/datasets", json=body).raise_for_status()
+    page = lab_page("datasets", "set", "twice")
+    page.get_by_text("Clean", exact=True).click()
+    form = page.get_by_role("form", name="Clean")
+    form.get_by_role("button", name="Look what would go").click()
+    page.get_by_text("train, line 2").wait_for()
+    assert page.get_by_text("2 rows to learn from stay").is_visible()
+    assert lab_server.client.get("/api/datasets/twice").json()["splits"] == {"train": 3}
+    page.get_by_role("button", name="Leave them out").click()
+    page.get_by_label("Part").get_by_text("train, 2 rows").wait_for(state="attached")
+    assert lab_server.client.get("/api/datasets/twice").json()["splits"] == {"train": 2}
+
+
 PAIRS = (
     "Q: What is the sun?\nA: A star.\n\nQ: What is the moon?\nA: A rock.\n\nQ: What is Mars?\nA: A planet.\n"
 )

@@ -1,10 +1,12 @@
 /** One dataset: what it is, what is wrong with it, its rows, and what one can do with it. */
 
 import { counts, origin } from "./card.js";
+import { cleanOf } from "./clean.js";
 import { rowsOf } from "./rows.js";
 
 export function datasetOf(kit) {
   const { html, hooks, app, Facts, NumberField, Button, Dialog, format } = kit;
+  const Clean = cleanOf(kit);
   const Rows = rowsOf(kit);
 
   return function Dataset({ name }) {
@@ -33,6 +35,7 @@ export function datasetOf(kit) {
       </section>
       ${told && html`<${Inspection} told=${told} />`}
       <${Split} path=${path} changed=${changed} />
+      <${Clean} key=${round} path=${path} changed=${changed} />
       <${Rows} path=${path} splits=${card.splits} changed=${changed} round=${round} />`;
   };
 
