@@ -50,7 +50,7 @@ def test_it_shows_each_model_with_its_rows_and_what_ended(live, sketch, tmp_path
         assert served.client.post("/v1/models/second/pin").is_success
         output = run("top", "--once", "--url", served.url).output
     assert "ready" in output
-    assert "rows 0 of 8" in output
+    assert "rows 0 of 32" in output
     name, state, *numbers = cells(output, sketch.name)
     assert (name, state, numbers[0], numbers[1], numbers[3:]) == (
         sketch.name,

@@ -60,7 +60,7 @@ class House:
 @pytest.fixture(scope="session")
 def house(paper, counting, clocks):
     def make(answer=counting, **engine):
-        return House(paper(answer, batch=engine.get("batch", 8)), clocks(), **engine)
+        return House(paper(answer, batch=engine.get("batch", 32)), clocks(), **engine)
 
     return make
 

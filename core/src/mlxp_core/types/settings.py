@@ -65,7 +65,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         on_death: when the engine is lost: ``stay`` up and say so, ``restart`` it with weights loaded anew, or ``exit``.
     """
 
-    batch: int = 8
+    batch: int = 32
     queue: int = 128
     prefill_chunk: int = 512
     memory_budget: str | None = None
