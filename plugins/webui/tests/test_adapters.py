@@ -40,3 +40,6 @@ def test_an_adapter_on_disk_is_mounted_and_used(chat, adapting):
     options.get_by_label("polite", exact=True).uncheck()
     page.ask("Hello again!", 2)
     assert "adapter" not in page.request()
+    page.page.get_by_role("complementary", name="Inspector").get_by_role("button", name="Close").click()
+    page.open("Options").get_by_role("link", name="Compare side by side").click()
+    assert page.page.get_by_label("Adapter of B").input_value() == "polite"

@@ -4,6 +4,7 @@ import { cardOf, readCards } from "../../chat/cards";
 import { Button } from "../../parts/button";
 import { Check } from "../../parts/field";
 import { notify } from "../../shell/notices";
+import { pages } from "../list";
 import type { OptionsPart } from "./options-panel";
 
 /** The adapters that are mounted, to be chosen, and those on disk, to be mounted. */
@@ -34,8 +35,18 @@ export function Adapters({ options, set }: OptionsPart) {
       {further.map((adapter) => (
         <Mountable key={adapter.id} adapter={adapter} model={model} use={() => choose(adapter.id, true)} />
       ))}
+      {mounted.length > 0 && pages.value.some(({ id }) => id === "lab") && (
+        <p>
+          <a href={comparing(model, options.adapters[0] ?? mounted[0] ?? "")}>Compare side by side</a>
+        </p>
+      )}
     </fieldset>
   );
+}
+
+/** Where the lab holds a model and its adapter against each other. */
+function comparing(model: string, adapter: string): string {
+  return `#/lab/compare?${new URLSearchParams({ model, adapter_b: adapter })}`;
 }
 
 interface Props {
