@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from mlxp_core.contracts import Services, Settings
     from mlxp_core.types import MeasuredSpeed
+    from mlxp_lab.generating.template import Template
+    from mlxp_lab.generating.templates import Templates
     from mlxp_lab.jobs import JobKind
     from mlxp_lab.jobs.house import House
     from mlxp_lab.jobs.kinds import Kinds
@@ -48,12 +50,19 @@ class LabPlugin:
         """Return the lab's own kinds of jobs."""
         from mlxp_lab.bench.job import KIND as BENCH
         from mlxp_lab.fusing.job import KIND as FUSE
-        from mlxp_lab.generating.job import KIND as GENERATE
+        from mlxp_lab.generating.job import kind as generate
         from mlxp_lab.merging.job import KIND as MERGE
         from mlxp_lab.quantize.job import KIND as QUANTIZE
         from mlxp_lab.training.job import KIND as TRAIN
 
-        return [BENCH, GENERATE, QUANTIZE, TRAIN, MERGE, FUSE]
+        return [BENCH, generate(self.templates), QUANTIZE, TRAIN, MERGE, FUSE]
+
+    @hookimpl
+    def mlxp_lab_templates(self) -> list[Template]:
+        """Return the lab's own templates of datasets."""
+        from mlxp_lab.generating.templates import OWN
+
+        return [*OWN]
 
     @hookimpl
     def mlxp_commands(self) -> list[click.Command]:
@@ -74,7 +83,7 @@ class LabPlugin:
             train(self.kinds),
             merge(self.kinds),
             fuse(self.kinds),
-            dataset(generating(self.kinds)),
+            dataset(generating(self.kinds, self.templates)),
         ]
 
     @hookimpl
@@ -97,7 +106,7 @@ class LabPlugin:
         from mlxp_lab.addresses import shortcuts
         from mlxp_lab.server import lab_of
 
-        self._house, routes = lab_of(services, self.kinds)
+        self._house, routes = lab_of(services, self.kinds, self.templates)
         shown = any(each.name == "webui" and each.state == "on" for each in services.plugins())
         return [*routes, *(shortcuts() if shown else ())]
 
@@ -128,6 +137,12 @@ class LabPlugin:
                 order=40,
             )
         ]
+
+    def templates(self) -> Templates:
+        """Return all templates of datasets that plugins bring."""
+        from mlxp_lab.generating.templates import gathered
+
+        return {} if self._manager is None else gathered(self._manager)
 
     def kinds(self, settings: Settings) -> Kinds:
         """Return all kinds of jobs that plugins bring."""

@@ -10,6 +10,7 @@ from mlxp_core.contracts import Services
 from mlxp_lab.datasets.routes import routes as datasets
 from mlxp_lab.datasets.shelf import Shelf
 from mlxp_lab.generating.cards import listing as templates
+from mlxp_lab.generating.templates import AskTemplates
 from mlxp_lab.jobs.desk import JobDesk
 from mlxp_lab.jobs.house import House
 from mlxp_lab.jobs.kinds import Kinds
@@ -22,7 +23,9 @@ from mlxp_lab.quantize.route import inspecting, reporting
 from mlxp_lab.training.route import inspecting as inspecting_data
 
 
-def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHandler]]:
+def lab_of(
+    services: Services, kinds: AskKinds, ask_templates: AskTemplates
+) -> tuple[House, list[HTTPRouteHandler]]:
     """Return what looks after jobs while the server runs, and the routes; makes no lab yet."""
     door = _Door(services, kinds)
     house = House(services, door.site.folder, door.supervisor)
@@ -32,7 +35,7 @@ def lab_of(services: Services, kinds: AskKinds) -> tuple[House, list[HTTPRouteHa
         inspecting(door.site),
         reporting(door.desk),
         *datasets(Shelf(door.site.datasets)),
-        templates(),
+        templates(ask_templates),
         inspecting_data(door.site),
     ]
 

@@ -21,11 +21,14 @@ from mlxp_core.types import (
     Usage,
 )
 from mlxp_lab.generating.parameters import GenerateParameters, prepare
+from mlxp_lab.generating.templates import OWN
 from mlxp_lab.generating.work import Work
 from mlxp_lab.jobs.making import Signature, making
 from mlxp_lab.lab import site_of
 from mlxp_protocols.native import plugin as native
 from mlxp_protocols.openai_chat import plugin as openai_chat
+
+TEMPLATES = {template.name: template for template in OWN}
 
 
 class Context:
@@ -80,7 +83,7 @@ def generate_with(site_with, tmp_path):
         asked = GenerateParameters(template=template, name="made", inputs=inputs, replace=True, **more)
         context = context or Context(site, tmp_path / "work")
         (context.folder / "made.jsonl").unlink(missing_ok=True)
-        return Work(prepare(asked, site), context).do()
+        return Work(prepare(asked, site, TEMPLATES), context, TEMPLATES).do()
 
     return run
 

@@ -10,6 +10,7 @@ from mlxp_lab.datasets.inspect import inspect
 from mlxp_lab.generating.chatting import address_of
 from mlxp_lab.generating.parameters import GenerateParameters, key_for, prepare
 from mlxp_lab.generating.rewriting import NOT_SAID
+from mlxp_lab.generating.templates import OWN
 from mlxp_lab.generating.work import Work
 from mlxp_lab.jobs import JobFailed
 from mlxp_structured import plugin as structured
@@ -229,13 +230,14 @@ def test_wherever_a_job_was_killed_the_rows_are_the_same_in_the_end(writer, gene
         whole = rows_of(generate("style_transfer", inputs, context=context, server=served.url))
         kept = context.folder / "made.jsonl"
         content = kept.read_bytes()
+        templates = {template.name: template for template in OWN}
         asked = GenerateParameters(
             template="style_transfer", name="made", inputs=inputs, server=served.url, replace=True
         )
         for cut in range(0, len(content) + 1, 17):
             kept.write_bytes(content[:cut])
             before = len(served.engine.orders)
-            assert rows_of(Work(prepare(asked, site), context).do()) == whole
+            assert rows_of(Work(prepare(asked, site, templates), context, templates).do()) == whole
             assert len(served.engine.orders) - before == 6 - content[:cut].count(b"\n")
 
 

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from mlxp_lab.datasets.shelf import card_of
 from mlxp_lab.generating.asking import Dropped
-from mlxp_lab.generating.by_rule import TEMPLATES
 from mlxp_lab.generating.template import Inputs, filled
-from mlxp_lab.generating.templates import TEMPLATES as ALL
+from mlxp_lab.generating.templates import OWN
 from mlxp_lab.jobs import BadParameters, JobFailed
 
-BY_NAME = {template.name: template for template in TEMPLATES}
+BY_NAME = {template.name: template for template in OWN}
 words = st.text(
     st.characters(categories=["L", "N", "P", "Zs"], exclude_characters=":"), min_size=1, max_size=20
 ).map(str.strip)
@@ -88,7 +87,7 @@ def test_code_is_cut_between_two_lines_and_nothing_is_lost(tmp_path):
         made("code_completion", src_dir=str(tmp_path / "no"))
 
 
-@pytest.mark.parametrize("template", ALL.values(), ids=str)
+@pytest.mark.parametrize("template", OWN, ids=str)
 def test_every_template_says_what_it_wants(template):
     needed = [field.name for field in template.fields if field.required]
     assert needed
@@ -142,7 +141,7 @@ odd = st.text(max_size=30) | st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("template", ALL.values(), ids=lambda template: template.name)
+@pytest.mark.parametrize("template", OWN, ids=lambda template: template.name)
 @given(data=st.data())
 def test_whatever_is_filled_in_it_is_a_plan_or_a_bad_parameter(template, data):
     given = data.draw(

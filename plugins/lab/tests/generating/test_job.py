@@ -2,10 +2,15 @@
 
 import json
 
+import pluggy
 import pytest
 
+from mlxp_core import hookimpl
+from mlxp_core.errors import PluginError
 from mlxp_core.testing.engine import HOLD
 from mlxp_core.types import Finished, Started, TextDelta, Timing, Usage
+from mlxp_lab import hookspecs
+from mlxp_lab.generating.templates import OWN, gathered
 from mlxp_lab.jobs import BadParameters
 from mlxp_lab.plugin import LabPlugin
 
@@ -115,6 +120,46 @@ def test_templates_are_listed(served):
     (style,) = (each for each in found if each["name"] == "style_transfer")
     assert style["needs_model"]
     assert [field["name"] for field in style["fields"]] == ["reference_samples", "raw_text"]
+
+
+def test_a_template_of_a_stranger_makes_a_dataset_in_the_process_of_a_job(lab, tended):
+    with pytest.raises(BadParameters) as refused:
+        lab.desk.submit("generate", {"template": "lines", "name": "strange", "inputs": {"words": "bad"}})
+    assert refused.value.param == "inputs.words"
+    job = lab.desk.submit(
+        "generate", {"template": "lines", "name": "strange", "inputs": {"words": "one\ntwo"}}
+    )
+    tended(lambda: lab.desk.get(job.id).ended)
+    done = lab.desk.get(job.id)
+    assert (done.state, done.error) == ("done", None)
+    assert (done.result["rows"], done.result["valid"]) == (1, 1)
+
+
+class Bringer:
+    """A plugin with a template of that name."""
+
+    def __init__(self, *templates):
+        self.templates = templates
+
+    @hookimpl
+    def mlxp_lab_templates(self):
+        return self.templates
+
+
+@pytest.mark.parametrize(
+    ("brought", "words"),
+    [
+        ((OWN[0],), "two plugins bring the template 'sft_qa_pairs'"),
+        ((3,), "returned a int, which is no Template"),
+    ],
+)
+def test_plugins_that_clash_are_told_apart(brought, words):
+    manager = pluggy.PluginManager("mlxp")
+    for plugin in (LabPlugin(), Bringer(*brought)):
+        manager.register(plugin)
+    manager.add_hookspecs(hookspecs)
+    with pytest.raises(PluginError, match=words):
+        gathered(manager)
 
 
 def test_the_command_makes_a_dataset(mlxp, tmp_path, home):

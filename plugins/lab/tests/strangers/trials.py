@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mlxp_core import hookimpl
+from mlxp_lab.generating import Field, Template, bad
 from mlxp_lab.jobs import BadParameters, JobFailed, JobKind, JobResult
 
 STEPS = 4
@@ -89,4 +90,28 @@ def mlxp_lab_jobs():
         JobKind(name="once", summary="Count.", parameters=Trial, run=run),
         JobKind(name="light", summary="Count.", parameters=Trial, run=run, device="cpu"),
         JobKind(name="deaf", summary="Do not listen.", parameters=Trial, run=deaf),
+    ]
+
+
+def lines(inputs):
+    """Return a text for each line."""
+    if "bad" in inputs.lines("words"):
+        raise bad("words", "bad is no word")
+    return [lambda ask: iter([{"text": word} for word in inputs.lines("words")])]
+
+
+@hookimpl
+def mlxp_lab_templates():
+    """Return a template."""
+    fields = (Field(name="words", label="Words", type="lines", required=True),)
+    return [
+        Template(
+            name="lines",
+            label="Lines",
+            summary="A text a line.",
+            form="text",
+            needs_model=False,
+            fields=fields,
+            plan=lines,
+        )
     ]

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mlxp_lab.datasets.rows import Form
 from mlxp_lab.generating.template import Field
-from mlxp_lab.generating.templates import TEMPLATES
+from mlxp_lab.generating.templates import AskTemplates, Templates
 
 
 class TemplateCard(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class TemplateList(Struct, frozen=True, kw_only=True):
     templates: tuple[TemplateCard, ...]
 
 
-def cards() -> TemplateList:
+def cards(templates: Templates) -> TemplateList:
     """Return all of them."""
     return TemplateList(
         templates=tuple(
@@ -40,21 +40,21 @@ def cards() -> TemplateList:
                 needs_model=each.needs_model,
                 fields=each.fields,
             )
-            for each in TEMPLATES.values()
+            for each in templates.values()
         )
     )
 
 
-def listing() -> HTTPRouteHandler:
-    """Return the route."""
+def listing(ask: AskTemplates) -> HTTPRouteHandler:
+    """Return the route; ``ask`` asks plugins what they bring."""
 
     @get(
         "/api/dataset-templates",
         summary="List the templates of datasets",
         tags=["datasets"],
-        sync_to_thread=False,
+        sync_to_thread=True,
     )
     def templates() -> TemplateList:
-        return cards()
+        return cards(ask())
 
     return templates

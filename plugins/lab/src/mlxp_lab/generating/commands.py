@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from mlxp_core.contracts import Workbench
 from mlxp_lab.datasets.importing import read_file
-from mlxp_lab.generating.templates import TEMPLATES
+from mlxp_lab.generating.templates import AskTemplates
 from mlxp_lab.lab import AskKinds, open_lab, site_of
 from mlxp_lab.watching import exit_status, watched
 
@@ -39,9 +39,9 @@ _OPTIONS = (
 )
 
 
-def commands(kinds: AskKinds) -> list[click.Command]:
-    """Return the commands; ``kinds`` asks plugins what jobs they bring."""
-    return [_generate(kinds), templates]
+def commands(kinds: AskKinds, templates: AskTemplates) -> list[click.Command]:
+    """Return the commands; ``kinds`` and ``templates`` ask plugins what they bring."""
+    return [_generate(kinds), _listing(templates)]
 
 
 def _generate(kinds: AskKinds) -> click.Command:
@@ -79,17 +79,20 @@ def _generate(kinds: AskKinds) -> click.Command:
     return generate
 
 
-@click.command
-def templates() -> None:
-    """List the templates, and what each wants to know."""
-    console = Console(highlight=False)
-    for each in TEMPLATES.values():
-        model = ", by a served model" if each.needs_model else ""
-        console.print(f"[bold]{each.name}[/] ({each.form} rows{model}): {escape(each.summary)}")
-        for field in each.fields:
-            usual = "needed" if field.required else f"default {field.default!r}"
-            hint = f": {field.hint}" if field.hint else ""
-            console.print(f"  {field.name}: {escape(f'{field.label}{hint}')} [dim]({escape(usual)})[/]")
+def _listing(ask: AskTemplates) -> click.Command:
+    @click.command
+    def templates() -> None:
+        """List the templates, and what each wants to know."""
+        console = Console(highlight=False)
+        for each in ask().values():
+            model = ", by a served model" if each.needs_model else ""
+            console.print(f"[bold]{escape(each.name)}[/] ({each.form} rows{model}): {escape(each.summary)}")
+            for field in each.fields:
+                usual = "needed" if field.required else f"default {field.default!r}"
+                hint = f": {field.hint}" if field.hint else ""
+                console.print(f"  {field.name}: {escape(f'{field.label}{hint}')} [dim]({escape(usual)})[/]")
+
+    return templates
 
 
 def _pair(text: str) -> tuple[str, str]:

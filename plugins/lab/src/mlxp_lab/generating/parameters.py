@@ -13,7 +13,7 @@ from mlxp_lab.datasets.splitting import divided
 from mlxp_lab.datasets.twins import LEAST
 from mlxp_lab.generating.chatting import Address, address_of
 from mlxp_lab.generating.template import Inputs, Value, filled
-from mlxp_lab.generating.templates import template_named
+from mlxp_lab.generating.templates import Templates, template_named
 from mlxp_lab.jobs import Site
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -56,14 +56,19 @@ class GenerateParameters(Struct, frozen=True, kw_only=True, forbid_unknown_field
     replace: bool = False
 
 
-def prepare(parameters: GenerateParameters, site: Site) -> GenerateParameters:
+def prepare(parameters: GenerateParameters, site: Site, templates: Templates) -> GenerateParameters:
     """Check what can be checked without a model, and fill in fields and address.
+
+    Args:
+        parameters: what is asked.
+        site: where it is asked.
+        templates: those that there are.
 
     Raises:
         BadParameters: one of them is wrong.
         Conflict: there is a dataset of that name.
     """
-    template = template_named(parameters.template)
+    template = template_named(parameters.template, templates)
     inputs = filled(template, parameters.inputs)
     template.plan(Inputs(inputs, parameters.seed))
     divided([], valid=parameters.valid, test=parameters.test, seed=0)

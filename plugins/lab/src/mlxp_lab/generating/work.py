@@ -23,7 +23,7 @@ from mlxp_lab.generating.asking import Ask, Dropped
 from mlxp_lab.generating.chatting import Manner, Server, address_of
 from mlxp_lab.generating.parameters import GenerateParameters, key_for
 from mlxp_lab.generating.template import Inputs, Task
-from mlxp_lab.generating.templates import template_named
+from mlxp_lab.generating.templates import Templates, template_named
 from mlxp_lab.jobs import JobContext, JobFailed, JobResult
 
 _LOOK_S = 0.2
@@ -43,11 +43,17 @@ class Made(Struct, frozen=True, kw_only=True):
 class Work:
     """One run."""
 
-    def __init__(self, parameters: GenerateParameters, context: JobContext) -> None:
-        """Know what to do."""
+    def __init__(self, parameters: GenerateParameters, context: JobContext, templates: Templates) -> None:
+        """Know what to do.
+
+        Args:
+            parameters: what is asked.
+            context: of the job.
+            templates: those that there are.
+        """
         self._asked = parameters
         self._context = context
-        self._template = template_named(parameters.template)
+        self._template = template_named(parameters.template, templates)
         self._dropped: Counter[str] = Counter()
 
     def do(self) -> JobResult:
