@@ -15,10 +15,10 @@ traffic is what each column wants:
     noise    a dozen tokens in random order: three of them have always stood there before, and never mean anything
 
 Each round runs every traffic without and with guesses, one after the other, and the other way round in the next. Shown
-are the medians: tokens a second without guesses, how many times as many with them, with the quartiles of that ratio, and
-the share of guesses that were right, and of answers that were guessed right. With --processor-time seconds are those of
-the processor, for the engine's own measurements too, and the two go by turns, step by step: on a machine with other work
-this alone means something.
+are the medians: tokens a second without guesses, how many times as many with them, with the quartiles of that ratio,
+and the share of guesses that were right, and of answers that were guessed right. With --processor-time seconds are
+those of the processor, for the engine's own measurements too, and the two go by turns, step by step: on a machine with
+other work this alone means something.
 
 With --drafter a llama of so many layers guesses in place of looking up, and is right as often as --right says.
 """

@@ -6,6 +6,6 @@ behind it counts; the first that is not ends it. So a row says what it says with
 pass brings it one token at least. What was read in vain is taken back (``BatchCache.trim``).
 
 ``lookup`` guesses from what the row has read and said, ``rows`` says how far to trust that, ``allowance`` measures,
-``guesser`` decides; none of them has arrays. ``drafters`` are networks that guess, ``drafting`` loads them. ``verify`` is
-the pass.
+``guesser`` decides; none of them has arrays. ``drafters`` are networks that guess, ``drafting`` loads them. ``verify``
+is the pass.
 """
