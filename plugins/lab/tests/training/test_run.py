@@ -81,6 +81,21 @@ def test_an_epoch_sees_every_row_once(school):
     assert result.summary["tokens"] == 2 * once
 
 
+@pytest.mark.parametrize("method", ["dpo", "orpo"])
+def test_preferences_are_learned_and_an_interrupted_run_goes_on(school, method):
+    data = school.dataset(school.preferences(6))
+    asked = {**WARY, "method": method, "valid_share": 0.0, "schedule": "constant", "learning_rate": 2e-2}
+    _, _, before = school("minicpm5", data, stop_after=2, work="parts", **asked)
+    _, result, after = school("minicpm5", data, work="parts", **asked)
+    _, _, whole = school("minicpm5", data, work="whole", **asked)
+    for name in ("loss", "accuracy", "margin"):
+        assert {**before.told(name), **after.told(name)} == pytest.approx(
+            whole.told(name), rel=SAME, abs=1e-4
+        )
+    assert whole.told("margin")[6] > max(0.0, whole.told("margin")[1])
+    assert result.summary["method"] == method
+
+
 def test_other_rows_than_the_run_began_with_are_refused(school):
     data = school.dataset(school.chats(6))
     school("minicpm5", data, stop_after=1, **WARY)
