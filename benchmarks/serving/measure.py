@@ -58,6 +58,7 @@ async def _everything(here: Round, server: Running) -> None:
     if first.fault is not None:
         raise RuntimeError(f"the first request failed: {first.fault}; {server.last_words()}")
     here.add("answering_s", first.times[0] - server.begin)
+    here.add("start_processor_s", here.use.processor_s())
     here.add("resident_mb", here.use.resident_mb())
     await single.warm_up(here)
     for name in here.preset.measures:

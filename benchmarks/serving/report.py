@@ -8,6 +8,7 @@ from benchmarks.serving.results import Block, Run
 LABELS = (
     (r"ready_s", "port answers, s"),
     (r"answering_s", "first answer after the start, s"),
+    (r"start_processor_s", "processor time until then, s"),
     (r"resident_mb", "memory once loaded, MB"),
     (r"peak_mb", "memory at the end, MB"),
     (r"first_short_s", "first token of a short question, s"),
