@@ -53,7 +53,7 @@ def divided(sizes, ranks):
     )
 
 
-def hold(divide, sizes):
+def hold(divide, sizes, ranks=2):
     """Hold a division to the law."""
     family = ModelFamily(
         name="net",
@@ -68,12 +68,13 @@ def hold(divide, sizes):
     load(network, random_parameters(network, 3))
     text = [number % sizes.vocabulary for number in range(7, 47)]
     return lambda tmp_path: DividingLaws().test_parts_together_are_the_whole(
-        family, sizes, network, parameters(network), text=text, tolerance=1e-5, tmp_path=tmp_path
+        family, sizes, network, parameters(network), ranks=ranks, text=text, tolerance=1e-5, tmp_path=tmp_path
     )
 
 
-def test_a_right_division_holds(tmp_path):
-    hold(divided, Sizes(30, 6))(tmp_path)
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_right_division_holds(tmp_path, ranks):
+    hold(divided, Sizes(30, 6), ranks)(tmp_path)
 
 
 def changed(**more):

@@ -21,7 +21,7 @@ from mlxp_core.loading.slices import Slices
 from mlxp_core.ranks.modules import unite
 from mlxp_core.testing.networks import Session, load, parameters
 
-RANKS = 2
+RANKS = (2, 4)
 PROMPT, STEPS = 24, 4
 PATIENCE_S = 60.0
 
@@ -49,8 +49,8 @@ class _Meeting:
 class _Seat:
     """The group as one rank sees it; see ``mlxp_core.ranks.group``."""
 
-    def __init__(self, meeting: _Meeting, rank: int, ranks: int) -> None:
-        self._meeting, self.rank, self.ranks = meeting, rank, ranks
+    def __init__(self, meeting: _Meeting, rank: int) -> None:
+        self._meeting, self.rank = meeting, rank
 
     def sum(self, part: mx.array) -> mx.array:
         first, *others = self._meeting.bring(self.rank, part)
@@ -65,6 +65,7 @@ class _Seat:
 class DividingLaws:
     """Laws of families that say how their networks are divided."""
 
+    @pytest.mark.parametrize("ranks", RANKS)
     def test_parts_together_are_the_whole(
         self,
         family: ModelFamily,
@@ -72,47 +73,50 @@ class DividingLaws:
         network: LanguageModel,
         checkpoint: Mapping[str, mx.array],
         *,
+        ranks: int,
         text: list[int],
         tolerance: float,
         tmp_path: Path,
     ) -> None:
-        """Each of two ranks reads its part of a checkpoint, and has the logits and greedy tokens of the whole."""
+        """Each rank reads its part of a checkpoint, and has the logits and greedy tokens of the whole."""
         if family.divide is None:
             pytest.skip("the family's networks are not divided")
-        division = _divided(family.divide, config)
+        division = _divided(family.divide, config, ranks)
         if isinstance(division, str):
-            assert f"among {RANKS} ranks" in division
+            assert f"among {ranks} ranks" in division
             pytest.skip(f"this one is refused: {division}")
         file = tmp_path / "model.safetensors"
         mx.save_safetensors(str(file), dict(checkpoint))
         expected, said = _played(network, text)
-        meeting = _Meeting(RANKS)
+        meeting = _Meeting(ranks)
 
         def rank(number: int) -> tuple[mx.array, list[int]]:
             try:
-                part = _part(family, Part(division, number, RANKS), file)
-                unite(cast("nn.Module", part), division, _Seat(meeting, number, RANKS))
+                part = _part(family, Part(division, number, ranks), file)
+                unite(cast("nn.Module", part), division, _Seat(meeting, number))
                 return _played(part, text)
             except BaseException:
                 meeting.leave()
                 raise
 
-        with ThreadPoolExecutor(RANKS) as threads:
-            ranks = [threads.submit(rank, number) for number in range(RANKS)]
-        faults = [each.exception() for each in ranks]
+        with ThreadPoolExecutor(ranks) as threads:
+            played = [threads.submit(rank, number) for number in range(ranks)]
+        faults = [each.exception() for each in played]
         for fault in faults:  # that of a rank which failed by itself
             if fault is not None and not isinstance(fault, threading.BrokenBarrierError):
                 raise fault
-        for logits, tokens in (each.result() for each in ranks):
+        for logits, tokens in (each.result() for each in played):
             off = mx.abs(logits - expected).max() / mx.abs(expected).max()
             assert off <= tolerance, f"off by {off} of the largest logit, more than {tolerance}"
             assert tokens == said
 
 
-def _divided(divide: Callable[[FamilyConfig, int], Division], config: FamilyConfig) -> Division | str:
+def _divided(
+    divide: Callable[[FamilyConfig, int], Division], config: FamilyConfig, ranks: int
+) -> Division | str:
     """Return how a network is divided, or why it cannot be."""
     try:
-        return divide(config, RANKS)
+        return divide(config, ranks)
     except UnsupportedModel as refusal:
         return refusal.message
 
