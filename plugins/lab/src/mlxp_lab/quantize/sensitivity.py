@@ -47,6 +47,7 @@ class Rehearsal:
         """Have all modules compute as planned, from now on; plain numbers are read again from the files."""
         part = network_part(self._model)
         for path, choice in plan.items():
+            part.packed.pop(path, None)
             plain = part.arrays.pop(f"{path}.weight").astype(self._modules[path]["weight"].dtype)
             self._modules[path].weight = plain if choice is None else rounded(plain, choice)
             mx.eval(self._modules[path]["weight"])

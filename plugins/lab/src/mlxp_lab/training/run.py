@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import mlx.core as mx
 
@@ -101,10 +102,7 @@ class Run:
         stepped = self._learner.step(step, rate, passes, self._plan.objective)
         tokens = sum(self._plan.objective.tokens(batch) for batch in passes)
         took_s = time.monotonic() - began_s
-        if not abs(stepped.loss) < float("inf"):
-            raise JobFailed(
-                f"the loss is {stepped.loss} at step {step + 1}; take a lower learning_rate, or a lower scale"
-            )
+        self._check({"loss": stepped.loss, "length of the gradient": stepped.grad_norm}, step + 1)
         self.progress.step += 1
         self.progress.tokens += tokens
         self.progress.seconds += took_s
@@ -138,6 +136,7 @@ class Run:
             return
         progress = self.progress
         means = self._learner.evaluated(self._plan.exam_passes, self._plan.exam)
+        self._check(means, progress.step)
         told = {f"valid_{name}": value for name, value in means.items()}
         progress.history.append({"step": progress.step, **told})
         self._context.metrics(progress.step, **told)
@@ -148,6 +147,14 @@ class Run:
             progress.since_best, self.best = 0, self._learner.numbers
         else:
             progress.since_best += 1
+
+    def _check(self, told: Mapping[str, float], step: int) -> None:
+        """End a run that has lost its way; JSON has no such numbers either."""
+        for name, value in told.items():
+            if not math.isfinite(value):
+                raise JobFailed(
+                    f"the {name} is {value} at step {step}; take a lower learning_rate, or a lower scale"
+                )
 
     def _breathe(self) -> None:
         """Give way; whoever stops the job finds it saved."""
