@@ -48,7 +48,11 @@ export default function mount(element, app) {
   const made = new Map();
   const forget = signals.effect(() => {
     const { id, load } = sectionOf(app.rest.value);
-    if (!made.has(id)) made.set(id, load().then((module) => module.default(kit)));
+    if (!made.has(id))
+      made.set(
+        id,
+        load().then((module) => module.default(kit)),
+      );
     made.get(id).then(
       (Section) => {
         shown.value = { id, Section, fault: "" };

@@ -62,6 +62,7 @@ export function partsOf({ html, hooks, Field, format }) {
 function said(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(5)));
-  if (Array.isArray(value) && value.every((each) => typeof each !== "object")) return value.map(said).join(", ");
+  if (Array.isArray(value) && value.every((each) => typeof each !== "object"))
+    return value.map(said).join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -15,7 +15,10 @@ export default function compareOf(kit) {
     const adapters = models.find(({ id }) => id === model)?.adapters ?? [];
     const sides = hooks.useMemo(() => SIDES.map(() => sideOf(app.api, signals.signal)), []);
     const [text, setText] = hooks.useState("");
-    hooks.useEffect(() => () => sides.forEach((side) => side.stop()), []);
+    const both = (act) => () => {
+      for (const side of sides) act(side);
+    };
+    hooks.useEffect(() => both((side) => side.stop()), []);
     const busy = sides.some((side) => side.busy.value);
     const chosen = (at) => fields[`adapter_${SIDES[at]}`] ?? NONE;
     const say = (event) => {
@@ -24,28 +27,32 @@ export default function compareOf(kit) {
       sides.forEach((side, at) => void side.say(text, asked(fields, model, chosen(at))));
       setText("");
     };
-    const clear = () => sides.forEach((side) => side.clear());
     return html`
       <div class="stack">
         <h2>Side by side</h2>
         <div class="row numbers">
-          ${models.length > 1 &&
-          html`<${Select} label="Model" value=${model} options=${models.map(({ id }) => [id, id])}
-            onChange=${(value) => kit.keep({ model: value, adapter_a: "", adapter_b: "" })} />`}
+          ${
+            models.length > 1 &&
+            html`<${Select} label="Model" value=${model} options=${models.map(({ id }) => [id, id])}
+            onChange=${(value) => kit.keep({ model: value, adapter_a: "", adapter_b: "" })} />`
+          }
           <${NumberField} label="Temperature" value=${numberOf(fields.temperature)} placeholder="0" min=${0} max=${2} step=${0.1}
             onInput=${(value) => kit.keep({ temperature: value })} />
           <${NumberField} label="Most tokens" value=${numberOf(fields.tokens)} placeholder="the model's" min=${1} step=${1}
             onInput=${(value) => kit.keep({ tokens: value })} />
         </div>
         <div class="sides">
-          ${sides.map((side, at) => html`<${Side} key=${at} side=${side} at=${at} model=${model} adapters=${adapters} chosen=${chosen(at)} />`)}
+          ${sides.map(
+            (side, at) => html`
+              <${Side} key=${at} side=${side} at=${at} model=${model} adapters=${adapters} chosen=${chosen(at)} />`,
+          )}
         </div>
         <form class="stack" aria-label="Ask both" onSubmit=${say}>
           <${TextField} label="Message to both" rows=${2} value=${text} onInput=${setText} />
           <div class="row">
             <button type="submit" class="primary" disabled=${busy || !text.trim()}>Ask both</button>
-            ${busy && html`<${Button} icon="stop" onClick=${() => sides.forEach((side) => side.stop())}>Stop<//>`}
-            <${Button} icon="again" disabled=${busy} onClick=${clear}>Begin anew<//>
+            ${busy && html`<${Button} icon="stop" onClick=${both((side) => side.stop())}>Stop<//>`}
+            <${Button} icon="again" disabled=${busy} onClick=${both((side) => side.clear())}>Begin anew<//>
           </div>
         </form>
       </div>`;

@@ -13,7 +13,13 @@ export function sideOf(api, signal) {
   };
 
   async function say(text, fields) {
-    const messages = [...turns.peek().filter(({ fault }) => !fault).map(message), { role: "user", content: text }];
+    const messages = [
+      ...turns
+        .peek()
+        .filter(({ fault }) => !fault)
+        .map(message),
+      { role: "user", content: text },
+    ];
     turns.value = [...turns.peek(), { role: "user", text }, { role: "assistant", text: "", thought: "" }];
     left = new AbortController();
     busy.value = true;
@@ -31,7 +37,8 @@ export function sideOf(api, signal) {
     const { error, choices } = JSON.parse(data);
     if (error) throw new Error(error.message);
     const { content = "", reasoning_content: thought = "" } = choices?.[0]?.delta ?? {};
-    if (content || thought) change((last) => ({ text: last.text + (content ?? ""), thought: last.thought + (thought ?? "") }));
+    if (content || thought)
+      change((last) => ({ text: last.text + (content ?? ""), thought: last.thought + (thought ?? "") }));
   }
 
   return {

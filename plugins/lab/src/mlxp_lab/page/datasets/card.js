@@ -2,9 +2,14 @@
 
 /** "200 + 20 + 10": to learn from, to look at meanwhile, to test with. */
 export function counts({ splits }) {
-  return ["train", "valid", "test"].filter((name) => name in splits).map((name) => splits[name]).join(" + ");
+  return ["train", "valid", "test"]
+    .filter((name) => name in splits)
+    .map((name) => splits[name])
+    .join(" + ");
 }
 
 export function origin({ origin: told }) {
-  return [told.template, told.source].filter(Boolean).join(", ") || (told.kind === "unknown" ? "" : told.kind);
+  return (
+    [told.template, told.source].filter(Boolean).join(", ") || (told.kind === "unknown" ? "" : told.kind)
+  );
 }

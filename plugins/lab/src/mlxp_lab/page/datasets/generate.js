@@ -1,7 +1,7 @@
 /** The wizard that has a dataset written: by a template, from what one types, by the model that is served. */
 
-import { paramOf } from "../kit.js";
 import { jobViewOf } from "../jobs/job.js";
+import { paramOf } from "../kit.js";
 
 const STEPS = ["Template", "What it is made of", "Job"];
 const KEPT = "mlxp.lab.generate";
@@ -20,10 +20,12 @@ export function generateOf(kit) {
     const chosen = templates.find((each) => each.name === template);
     return html`
       <${Steps} steps=${STEPS} at=${job ? 2 : chosen ? 1 : 0} />
-      ${job &&
-      html`
+      ${
+        job &&
+        html`
         <${JobView} key=${job} id=${job} onOther=${(other) => kit.keep({ job: other ?? "" })} />
-        <div class="row"><${Button} icon="left" onClick=${() => kit.keep({ job: "" })}>Back to the form<//></div>`}
+        <div class="row"><${Button} icon="left" onClick=${() => kit.keep({ job: "" })}>Back to the form<//></div>`
+      }
       ${!job && chosen && html`<${Form} key=${template} template=${chosen} />`}
       ${!job && !chosen && html`<${Choice} templates=${templates} />`}`;
   };
@@ -36,7 +38,10 @@ export function generateOf(kit) {
             <article key=${each.name} class="card stack" aria-label=${each.label}>
               <h2>${each.label}</h2>
               <p>${each.summary}</p>
-              <p class="row"><span class="badge">${each.form}</span>${each.needs_model && html`<span class="badge">asks the model</span>`}</p>
+              <p class="row">
+                <span class="badge">${each.form}</span>
+                ${each.needs_model && html`<span class="badge">asks the model</span>`}
+              </p>
               <div class="row"><${Button} onClick=${() => kit.keep({ template: each.name })}>Take this<//></div>
             </article>`,
         )}
@@ -73,15 +78,19 @@ function formOf(kit) {
           (field) => html`<${Entry} key=${field.name} field=${field} value=${texts.value[field.name] ?? ""}
             error=${wrong(`inputs.${field.name}`) ?? wrong(field.name)} onInput=${(text) => texts.set(field.name, text)} />`,
         )}
-        <${TextField} label="Name of the dataset" value=${fields.name ?? ""} error=${wrong("name")} onInput=${(name) => kit.keep({ name })} />
-        ${template.needs_model &&
-        models.length > 1 &&
-        html`<${Select} label="Model that writes" value=${fields.model ?? ""} onChange=${(model) => kit.keep({ model })}
-          options=${[["", "the first one"], ...models.map(({ id }) => [id, id])]} />`}
+        <${TextField} label="Name of the dataset" value=${fields.name ?? ""} error=${wrong("name")}
+          onInput=${(name) => kit.keep({ name })} />
+        ${
+          template.needs_model &&
+          models.length > 1 &&
+          html`<${Select} label="Model that writes" value=${fields.model ?? ""} onChange=${(model) => kit.keep({ model })}
+          options=${[["", "the first one"], ...models.map(({ id }) => [id, id])]} />`
+        }
         <details>
           <summary>More</summary>
           <div class="stack">
-            ${template.needs_model && number("temperature", "Temperature", "0.7", { step: 0.1 })} ${number("seed", "Seed", "0", { step: 1 })}
+            ${template.needs_model && number("temperature", "Temperature", "0.7", { step: 0.1 })}
+            ${number("seed", "Seed", "0", { step: 1 })}
             ${number("valid", "Share to look at while training", "0.1", { max: 0.9, step: 0.05 })}
             ${number("near", "Rows this alike are dropped (1 = the same)", "0.8", { max: 1, step: 0.05 })}
             ${number("shortest", "Characters an answer needs", "1", { step: 1 })}
@@ -98,7 +107,11 @@ function formOf(kit) {
   };
 
   function Entry({ field, value, error, onInput }) {
-    const named = { label: field.required ? field.label : `${field.label} (optional)`, hint: field.hint, error };
+    const named = {
+      label: field.required ? field.label : `${field.label} (optional)`,
+      hint: field.hint,
+      error,
+    };
     const usual = field.default === null || field.default === "" ? undefined : String(field.default);
     if (field.type === "number") {
       const text = (number) => onInput(number === null ? "" : String(number));
@@ -124,8 +137,13 @@ function useTexts(hooks, template) {
 /** Return a job's parameters; what is empty is left to the server. */
 export function asked(template, texts, fields) {
   const filled = template.fields.filter(({ name }) => (texts[name] ?? "") !== "");
-  const inputs = filled.map(({ name, type }) => [name, type === "number" ? Number(texts[name]) : texts[name]]);
-  const numbers = ["temperature", "seed", "valid", "near", "shortest"].filter((name) => fields[name] !== undefined);
+  const inputs = filled.map(({ name, type }) => [
+    name,
+    type === "number" ? Number(texts[name]) : texts[name],
+  ]);
+  const numbers = ["temperature", "seed", "valid", "near", "shortest"].filter(
+    (name) => fields[name] !== undefined,
+  );
   return {
     template: template.name,
     name: fields.name ?? "",

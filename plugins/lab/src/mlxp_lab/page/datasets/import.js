@@ -2,7 +2,13 @@
 
 import { paramOf } from "../kit.js";
 
-const FORMATS = [["", "as its name tells"], ["jsonl", "JSON lines"], ["json", "JSON"], ["csv", "CSV"], ["parquet", "Parquet"]];
+const FORMATS = [
+  ["", "as its name tells"],
+  ["jsonl", "JSON lines"],
+  ["json", "JSON"],
+  ["csv", "CSV"],
+  ["parquet", "Parquet"],
+];
 const COLUMNS = ["messages", "prompt", "completion", "text", "chosen", "rejected"];
 
 export function importOf(kit) {
@@ -45,8 +51,13 @@ export function importOf(kit) {
           JSON lines, JSON, CSV or Parquet: conversations (messages), prompt and completion, text, or prompt with a chosen
           and a rejected answer.
         </p>
-        <${Field} label="File" error=${wrong("base64")}>${(attributes) => html`<input ...${attributes} type="file" onChange=${choose} />`}<//>
-        ${!file && html`<${TextField} label="Or paste it" rows=${6} mono value=${pasted} error=${wrong("text")} onInput=${setPasted} />`}
+        <${Field} label="File" error=${wrong("base64")}>
+          ${(attributes) => html`<input ...${attributes} type="file" onChange=${choose} />`}
+        <//>
+        ${
+          !file &&
+          html`<${TextField} label="Or paste it" rows=${6} mono value=${pasted} error=${wrong("text")} onInput=${setPasted} />`
+        }
         ${text("name", "Name of the dataset", { placeholder: "letters, digits, dots and dashes" })}
         <${Select} label="Format" value=${fields.format ?? ""} options=${FORMATS} error=${wrong("format")}
           onChange=${(value) => kit.keep({ format: value })} />
@@ -56,7 +67,8 @@ export function importOf(kit) {
             <p class="hint">Where the file calls its columns otherwise: what stands for a field here.</p>
             ${COLUMNS.map((name) => text(`as_${name}`, `Column for ${name}`, {}))}
             ${share("valid", "Share to look at while training", "0")} ${share("test", "Share to test with", "0")}
-            <${Check} label="Leave out what is no row" checked=${fields.skip === "yes"} onChange=${(on) => kit.keep({ skip: on ? "yes" : "" })} />
+            <${Check} label="Leave out what is no row" checked=${fields.skip === "yes"}
+              onChange=${(on) => kit.keep({ skip: on ? "yes" : "" })} />
             <${Check} label="Replace a dataset of that name" checked=${fields.replace === "yes"}
               onChange=${(on) => kit.keep({ replace: on ? "yes" : "" })} />
           </div>
@@ -85,12 +97,16 @@ function asked(fields, file) {
 
 /** A name for a dataset after that of a file. */
 export function named(file) {
-  return file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, "");
+  return file
+    .replace(/\.[^.]*$/, "")
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, "");
 }
 
 async function base64Of(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  for (let at = 0; at < bytes.length; at += 0x8000)
+    text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
   return btoa(text);
 }

@@ -2,7 +2,12 @@
 
 const PAGE = 20;
 const FRESH = {
-  chat: { messages: [{ role: "user", content: "" }, { role: "assistant", content: "" }] },
+  chat: {
+    messages: [
+      { role: "user", content: "" },
+      { role: "assistant", content: "" },
+    ],
+  },
   completion: { prompt: "", completion: "" },
   text: { text: "" },
   preference: { prompt: "", chosen: "", rejected: "" },
@@ -29,23 +34,26 @@ export function rowsOf(kit) {
     };
     if (!page) return null;
     const { total } = page;
+    const to = (place) => kit.keep({ offset: place });
     return html`
       <section class="stack" aria-label="Rows">
         <header class="row spread">
           <h3>Rows</h3>
-          <${Select} label="Part" value=${split} options=${Object.entries(splits).map(([name, rows]) => [name, `${name}, ${rows} rows`])}
+          <${Select} label="Part" value=${split}
+            options=${Object.entries(splits).map(([name, rows]) => [name, `${name}, ${rows} rows`])}
             onChange=${(value) => kit.keep({ split: value, offset: "" })} />
         </header>
         <ol class="rows">
           ${page.rows.map(
             (card) => html`
-              <${Row} key=${card.line} card=${card} onEdit=${() => setEdited(card)} onRemove=${() => kit.attempt(() => save(card.line, null))} />`,
+              <${Row} key=${card.line} card=${card} onEdit=${() => setEdited(card)}
+                onRemove=${() => kit.attempt(() => save(card.line, null))} />`,
           )}
         </ol>
         <div class="row">
-          <${Button} icon="left" disabled=${offset <= 0} onClick=${() => kit.keep({ offset: Math.max(0, offset - PAGE) || "" })}>Earlier<//>
+          <${Button} icon="left" disabled=${offset <= 0} onClick=${() => to(Math.max(0, offset - PAGE) || "")}>Earlier<//>
           <span class="hint">${total === 0 ? "none" : `${offset + 1} to ${Math.min(total, offset + PAGE)} of ${total}`}</span>
-          <${Button} icon="right" disabled=${offset + PAGE >= total} onClick=${() => kit.keep({ offset: offset + PAGE })}>Later<//>
+          <${Button} icon="right" disabled=${offset + PAGE >= total} onClick=${() => to(offset + PAGE)}>Later<//>
           <${Button} icon="plus" onClick=${() => setEdited({ line: null, row: like(page.rows[0]?.row) })}>Add a row<//>
         </div>
         ${edited && html`<${Editor} card=${edited} onSave=${(row) => save(edited.line, row)} onClose=${() => setEdited(null)} />`}
@@ -71,7 +79,13 @@ function rowOf({ html, Button }) {
           </span>
         </div>
         ${card.fault && html`<p class="error">${card.fault}</p>`}
-        ${card.row ? parts(card.row).map(([who, text], at) => html`<p key=${at} class="said-by"><b>${who}</b> ${text}</p>`) : html`<pre>${card.text}</pre>`}
+        ${
+          card.row
+            ? parts(card.row).map(
+                ([who, text], at) => html`<p key=${at} class="said-by"><b>${who}</b> ${text}</p>`,
+              )
+            : html`<pre>${card.text}</pre>`
+        }
       </li>`;
   };
 }
@@ -79,13 +93,18 @@ function rowOf({ html, Button }) {
 /** A row as people read it: who says what. */
 export function parts(row) {
   const told = (message) => [message?.role ?? "?", wordsOf(message)];
-  const prompt = Array.isArray(row.prompt) ? row.prompt.map(told) : row.prompt === undefined ? [] : [["prompt", row.prompt]];
-  const others = ["completion", "chosen", "rejected", "text"].filter((name) => name in row).map((name) => [name, row[name]]);
+  const prompt = Array.isArray(row.prompt)
+    ? row.prompt.map(told)
+    : row.prompt === undefined
+      ? []
+      : [["prompt", row.prompt]];
+  const others = ["completion", "chosen", "rejected", "text"]
+    .filter((name) => name in row)
+    .map((name) => [name, row[name]]);
   const tools = row.tools ? [["tools", row.tools.map((tool) => tool?.function?.name).join(", ")]] : [];
-  return [...tools, ...(Array.isArray(row.messages) ? row.messages.map(told) : []), ...prompt, ...others].map(([who, text]) => [
-    who,
-    typeof text === "string" ? text : JSON.stringify(text),
-  ]);
+  return [...tools, ...(Array.isArray(row.messages) ? row.messages.map(told) : []), ...prompt, ...others].map(
+    ([who, text]) => [who, typeof text === "string" ? text : JSON.stringify(text)],
+  );
 }
 
 function wordsOf(message) {

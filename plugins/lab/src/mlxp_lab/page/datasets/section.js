@@ -1,4 +1,4 @@
-/** Datasets: `#/lab/datasets` lists them, `.../new` imports, `.../generate` has one written, `.../set/<name>` shows one. */
+/** Datasets: `datasets` lists them, `datasets/new` imports, `.../generate` has one written, `.../set/<name>` shows one. */
 
 import { counts, origin } from "./card.js";
 import { generateOf } from "./generate.js";
@@ -12,7 +12,10 @@ export default function datasetsOf(kit) {
   const Dataset = datasetOf(kit);
 
   const COLUMNS = [
-    { title: "Dataset", cell: (card) => html`<a href=${kit.address("datasets", "set", card.name)}>${card.name}</a>` },
+    {
+      title: "Dataset",
+      cell: (card) => html`<a href=${kit.address("datasets", "set", card.name)}>${card.name}</a>`,
+    },
     { title: "Form", cell: (card) => card.form ?? html`<span class="error">no good row</span>` },
     { title: "Rows", numeric: true, cell: (card) => counts(card) },
     { title: "Size", numeric: true, cell: (card) => format.bytes(card.size_bytes) },
@@ -23,7 +26,12 @@ export default function datasetsOf(kit) {
   return function Datasets() {
     const [, what, name] = app.rest.value;
     if (!what) return html`<${List} />`;
-    const inner = what === "new" ? html`<${Import} />` : what === "generate" ? html`<${Generate} />` : html`<${Dataset} key=${name} name=${name ?? ""} />`;
+    const inner =
+      what === "new"
+        ? html`<${Import} />`
+        : what === "generate"
+          ? html`<${Generate} />`
+          : html`<${Dataset} key=${name} name=${name ?? ""} />`;
     return html`<div class="stack"><p class="back"><a href=${kit.address("datasets")}>All datasets</a></p>${inner}</div>`;
   };
 

@@ -41,26 +41,31 @@ export function datasetOf(kit) {
 
   function Actions({ card, path }) {
     const learns = kit.useKinds().some(({ name }) => name === "train");
+    const finetune = `${kit.address("finetune")}?${new URLSearchParams({ data: card.name })}`;
     const [asking, setAsking] = hooks.useState(false);
-    const remove = () => kit.attempt(async () => {
-      await app.api.send(path, { method: "DELETE" });
-      kit.go("datasets");
-    });
+    const remove = () =>
+      kit.attempt(async () => {
+        await app.api.send(path, { method: "DELETE" });
+        kit.go("datasets");
+      });
     return html`
       <div class="row">
-        ${learns && html`<a class="button" href=${`${kit.address("finetune")}?${new URLSearchParams({ data: card.name })}`}>Fine-tune with it</a>`}
+        ${learns && html`<a class="button" href=${finetune}>Fine-tune with it</a>`}
         <${kit.Push} source=${card.name} kind="dataset" />
         <${Button} icon="trash" onClick=${() => setAsking(true)}>Remove<//>
       </div>
-      ${asking &&
-      html`<${Dialog} title="Remove the dataset?" onClose=${() => setAsking(false)}>
+      ${
+        asking &&
+        html`<${Dialog} title="Remove the dataset?" onClose=${() => setAsking(false)}>
         <p>${card.name} and its rows will be gone.</p>
         <div class="row end"><${Button} kind="danger" icon="trash" onClick=${remove}>Remove it<//></div>
-      <//>`}`;
+      <//>`
+      }`;
   }
 
   function Inspection({ told }) {
-    const remarks = (split, what) => told.splits.filter((each) => each.split === split).flatMap((each) => each[what]);
+    const remarks = (split, what) =>
+      told.splits.filter((each) => each.split === split).flatMap((each) => each[what]);
     return html`
       <section class="card stack" aria-label="Inspection">
         <h3>${told.good ? "Good to learn from" : "Not good to learn from yet"}</h3>
@@ -68,7 +73,7 @@ export function datasetOf(kit) {
           (each) => html`
             <div key=${each.split} class="stack">
               <p>
-                <b>${each.split}</b>: ${each.rows} rows${each.characters ? `, ${each.characters.least} to ${each.characters.most} characters, ${each.characters.median} in the middle` : ""}${each.duplicates ? `; ${each.duplicates} say what another one says` : ""}
+                <b>${each.split}</b>: ${sizes(each)}
               </p>
               <${Remarks} title=${`${each.faulty} lines are no rows`} tone="error" remarks=${remarks(each.split, "faults")} />
               <${Remarks} title=${`${each.doubtful} rows may not be what was meant`} remarks=${remarks(each.split, "warnings")} />
@@ -98,7 +103,8 @@ export function datasetOf(kit) {
       });
     };
     const number = (name, label, more) => html`
-      <${NumberField} label=${label} value=${shares[name]} min=${0} ...${more} onInput=${(value) => setShares({ ...shares, [name]: value ?? 0 })} />`;
+      <${NumberField} label=${label} value=${shares[name]} min=${0} ...${more}
+        onInput=${(value) => setShares({ ...shares, [name]: value ?? 0 })} />`;
     return html`
       <details class="card">
         <summary>Split anew</summary>
@@ -109,4 +115,13 @@ export function datasetOf(kit) {
         </form>
       </details>`;
   }
+}
+
+/** How many rows a part has, how long they are, and how many are there twice. */
+function sizes({ rows, characters, duplicates }) {
+  const long =
+    characters && `${characters.least} to ${characters.most} characters, ${characters.median} in the middle`;
+  return [`${rows} rows`, long, duplicates > 0 && `${duplicates} say what another one says`]
+    .filter(Boolean)
+    .join("; ");
 }

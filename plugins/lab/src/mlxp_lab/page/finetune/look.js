@@ -64,24 +64,32 @@ export function lookOf(kit) {
         <h2>${found.good ? "It can be learned from" : "It cannot be learned from yet"}</h2>
         <${Facts} facts=${{
           Rows: `${found.rows} to learn from, ${found.valid_rows} to look at meanwhile`,
-          Tokens: tokens && `${format.count(tokens.total)}; a row has ${tokens.least} to ${tokens.most}, ${tokens.median} in the middle`,
-          Learned: tokens && `${format.count(found.learned)} tokens, ${format.percent(found.learned / Math.max(1, tokens.total))}`,
+          Tokens:
+            tokens &&
+            `${format.count(tokens.total)}; a row has ${tokens.least} to ${tokens.most}, ${tokens.median} in the middle`,
+          Learned:
+            tokens &&
+            `${format.count(found.learned)} tokens, ${format.percent(found.learned / Math.max(1, tokens.total))}`,
           "Too long": found.dropped > 0 ? `${found.dropped} rows, of which nothing would be left` : "",
         }} />
-        ${found.faults.length > 0 &&
-        html`
+        ${
+          found.faults.length > 0 &&
+          html`
           <details open>
             <summary class="error">${found.faulty} lines cannot be learned from</summary>
             <ul class="remarks">
               ${found.faults.map(({ split, line, message }) => html`<li key=${`${split}${line}`}>${split}, line ${line}: ${message}</li>`)}
             </ul>
-          </details>`}
-        ${found.sample.length > 0 &&
-        html`
+          </details>`
+        }
+        ${
+          found.sample.length > 0 &&
+          html`
           <details>
             <summary>The first row as the model reads it; what is marked is learned</summary>
             <pre class="sample">${found.sample.map(({ text, learned }, at) => (learned ? html`<mark key=${at}>${text}</mark>` : text))}</pre>
-          </details>`}
+          </details>`
+        }
       </section>`;
   }
 }

@@ -20,7 +20,8 @@ export function trainedOf(kit) {
         "Loss at the end": result.train_loss,
         "On held-out rows": result.valid_loss,
         "Best after": result.best_step && `${result.best_step} steps`,
-        Learned: `${format.count(result.tokens)} tokens in ${result.steps} steps${result.stopped_early ? "; it stopped early" : ""}`,
+        Learned: `${format.count(result.tokens)} tokens in ${result.steps} steps`,
+        Ended: result.stopped_early ? "early, as it became no better" : "",
         "Left out": result.dropped ? `${result.dropped} rows` : "",
         "Is in": job.output,
       }} />

@@ -1,9 +1,9 @@
-/** The wizard that fine-tunes: a model and a dataset, how, the job and what to do with the adapter. Its state is the address. */
+/** The wizard that fine-tunes: a model and a dataset, how, the job and its adapter. Its state is the address. */
 
-import { paramOf } from "../kit.js";
 import { entryOf } from "../jobs/entry.js";
 import { jobViewOf } from "../jobs/job.js";
 import { fieldsOf, parametersOf } from "../jobs/schema.js";
+import { paramOf } from "../kit.js";
 import { lookOf } from "./look.js";
 
 const STEPS = ["Model and data", "How", "Job and adapter"];

@@ -16,7 +16,11 @@ export function pictures(steps) {
       xs: seen,
       series: members
         .sort((one, other) => one.length - other.length)
-        .map((name) => ({ name: spelt(name), joined: true, values: seen.map((step) => steps.get(step)[name] ?? null) })),
+        .map((name) => ({
+          name: spelt(name),
+          joined: true,
+          values: seen.map((step) => steps.get(step)[name] ?? null),
+        })),
     };
   });
 }

@@ -13,7 +13,8 @@ export function entryOf(kit) {
     const hint = [field.hint, SHAPES[kind]].filter(Boolean).join(" ") || undefined;
     const text = app.query.value[name] ?? "";
     const set = (value) => kit.keep({ [name]: value });
-    const placeholder = usual === null || kind === "list" ? undefined : kind === "text" ? usual : JSON.stringify(usual);
+    const placeholder =
+      usual === null || kind === "list" ? undefined : kind === "text" ? usual : JSON.stringify(usual);
     const named = { label: required ? label : `${label} (optional)`, error, placeholder, hint };
     if (kind === "check") {
       const checked = text === "" ? usual === true : text === "true";
@@ -21,7 +22,10 @@ export function entryOf(kit) {
       return html`<${Check} label=${said} checked=${checked} onChange=${(on) => set(String(on))} />`;
     }
     if (kind === "choice") {
-      const options = [["", usual === null ? "–" : `usual: ${usual}`], ...field.options.map((each) => [each, each])];
+      const options = [
+        ["", usual === null ? "–" : `usual: ${usual}`],
+        ...field.options.map((each) => [each, each]),
+      ];
       return html`<${Select} ...${named} value=${text} options=${options} onChange=${set} />`;
     }
     if (kind === "number") {

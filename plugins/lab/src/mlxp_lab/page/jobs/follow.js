@@ -21,7 +21,8 @@ export function follow({ app, signals }, id) {
   };
   const takers = {
     state: ({ state, paused, error, attempt }) => change({ state, paused, error, attempt }),
-    progress: ({ fraction, stage, message, left_s }) => change({ progress: fraction, stage, message, left_s }),
+    progress: ({ fraction, stage, message, left_s }) =>
+      change({ progress: fraction, stage, message, left_s }),
     result: ({ output, summary }) => change({ output, result: summary }),
     log: ({ line }) => {
       log.value = [...log.peek().slice(1 - MOST_LINES), line];

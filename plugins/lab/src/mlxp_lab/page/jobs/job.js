@@ -63,7 +63,8 @@ export function jobViewOf(kit) {
       await kit.attempt(async () => then(await (await app.api.send(path, { method })).text()));
       setBusy(false);
     };
-    const button = (text, icon, does) => html`<${Button} icon=${icon} disabled=${busy} onClick=${does}>${text}<//>`;
+    const button = (text, icon, does) =>
+      html`<${Button} icon=${icon} disabled=${busy} onClick=${does}>${text}<//>`;
     if (!hasEnded(job)) {
       const stopping = busy || job.cancel_at !== null;
       return html`<div class="row">
@@ -90,7 +91,8 @@ export function jobViewOf(kit) {
     return html`
       <section class="card" aria-label="Log">
         <h3>Log</h3>
-        <pre class="log" ref=${box} tabindex="0" role="log" aria-live="off" aria-label="Lines" onScroll=${look}>${lines.join("\n")}</pre>
+        <pre class="log" ref=${box} tabindex="0" role="log" aria-live="off" aria-label="Lines" onScroll=${look}>
+${lines.join("\n")}</pre>
       </section>`;
   }
 

@@ -4,7 +4,12 @@ import { spelt } from "./curves.js";
 import { hasEnded } from "./follow.js";
 
 /** Kinds that have a wizard, and where it is. */
-const WIZARDS = { quantize: ["quantize"], train: ["finetune"], generate: ["datasets", "generate"], push: ["push"] };
+const WIZARDS = {
+  quantize: ["quantize"],
+  train: ["finetune"],
+  generate: ["datasets", "generate"],
+  push: ["push"],
+};
 
 export function jobListOf(kit) {
   const { html, app, Table, Select, Button, State, Progress, format } = kit;

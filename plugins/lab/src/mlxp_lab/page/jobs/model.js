@@ -4,10 +4,11 @@ export function madeModelOf({ html, app, attempt, copyText, Button, Facts, Push,
   return function MadeModel({ folder }) {
     const name = folder.split("/").at(-1);
     const serve = `mlxp serve ${name}`;
-    const copy = () => attempt(async () => {
-      await copyText(serve);
-      app.notify(`Copied: ${serve}`);
-    });
+    const copy = () =>
+      attempt(async () => {
+        await copyText(serve);
+        app.notify(`Copied: ${serve}`);
+      });
     const link = (text, parts, query) => html`
       <a class="button" href=${`${address(...parts)}?${new URLSearchParams(query)}`}>${text}</a>`;
     return html`

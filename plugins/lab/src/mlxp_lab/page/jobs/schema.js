@@ -37,15 +37,19 @@ export function hintsOf(description) {
 /** Return the parameters that texts by field name mean; what is empty is left to the server. Throws an `Error`. */
 export function parametersOf(fields, texts) {
   const given = fields.filter(({ name }) => (texts[name] ?? "") !== "");
-  return Object.fromEntries(given.map((field) => [field.name, valueOf(field, texts[field.name])]));
+  return Object.fromEntries(given.map((field) => [field.name, meant(field, texts[field.name])]));
 }
 
-function valueOf({ name, kind, parse }, text) {
+function meant({ name, kind, parse }, text) {
   if (kind === "check") return text === "true";
   if (kind === "number") return Number(text);
   if (kind === "text") return text;
   if (kind === "choice") return parse(text);
-  if (kind === "list") return text.split("\n").map((each) => each.trim()).filter(Boolean);
+  if (kind === "list")
+    return text
+      .split("\n")
+      .map((each) => each.trim())
+      .filter(Boolean);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -54,12 +58,18 @@ function valueOf({ name, kind, parse }, text) {
 }
 
 function shapeOf(told, schema) {
-  const options = (told.anyOf ?? [told]).map((each) => resolved(each, schema)).filter(({ type }) => type !== "null");
+  const options = (told.anyOf ?? [told])
+    .map((each) => resolved(each, schema))
+    .filter(({ type }) => type !== "null");
   if (options.length !== 1) return { kind: "json" };
   const [one] = options;
   if (one.enum) {
     const known = one.enum.filter((each) => each !== null);
-    return { kind: "choice", options: known.map(String), parse: (text) => known.find((each) => String(each) === text) };
+    return {
+      kind: "choice",
+      options: known.map(String),
+      parse: (text) => known.find((each) => String(each) === text),
+    };
   }
   if (one.type === "boolean") return { kind: "check" };
   if (one.type === "array" && one.items?.type === "string") return { kind: "list" };

@@ -1,9 +1,9 @@
 /** Puts a model, an adapter or a dataset on the hub: whose hub it is, what goes where, the job. */
 
-import { paramOf } from "../kit.js";
 import { entryOf } from "../jobs/entry.js";
 import { jobViewOf } from "../jobs/job.js";
 import { fieldsOf, parametersOf } from "../jobs/schema.js";
+import { paramOf } from "../kit.js";
 
 export default function pushingOf(kit) {
   const { html, hooks, app, TextField, Button } = kit;
@@ -75,7 +75,8 @@ export default function pushingOf(kit) {
       <form class="card stack" aria-label="Push" onSubmit=${start}>
         <p class="hint">To ${endpoint}, with a card that says what it is and where it comes from.</p>
         ${fields.map(
-          (field) => html`<${Entry} key=${field.name} field=${field} error=${param === field.name ? fault.message : undefined} />`,
+          (field) =>
+            html`<${Entry} key=${field.name} field=${field} error=${param === field.name ? fault.message : undefined} />`,
         )}
         ${fault && !fields.some(({ name }) => name === param) && html`<p class="error trouble" role="alert">${fault.message}</p>`}
         <div class="row"><button type="submit" class="primary" disabled=${busy}>Push</button></div>

@@ -4,7 +4,16 @@ import { paramOf } from "../kit.js";
 import { isMixed, listed, mixedSize, parametersOf, USUAL, wayOf } from "./ask.js";
 
 const GROUPS = ["32", "64", "128"];
-const FITS = new Map([[true, "fits"], [false, "does not fit"]]);
+const CHATS = [
+  ["", "as the server's settings say"],
+  ["first", "the job waits"],
+  ["waits", "answers wait for the job"],
+  ["together", "neither waits"],
+];
+const FITS = new Map([
+  [true, "fits"],
+  [false, "does not fit"],
+]);
 
 export function choiceOf(kit) {
   const { html, hooks, app, Table, Select, NumberField, TextField, Check, format } = kit;
@@ -77,9 +86,11 @@ export function choiceOf(kit) {
     return html`
       <${Check} label="Keys and values, too: layer by layer, by what they hurt" checked=${kv !== undefined}
         onChange=${(on) => kit.keep({ kv: on ? USUAL.kv : "" })} />
-      ${kv !== undefined &&
-      html`<${NumberField} label="Mean bits of keys and values" value=${Number(kv)} min=${4} max=${8} step=${0.5}
-        error=${error} onInput=${(value) => kit.keep({ kv: value })} />`}`;
+      ${
+        kv !== undefined &&
+        html`<${NumberField} label="Mean bits of keys and values" value=${Number(kv)} min=${4} max=${8} step=${0.5}
+        error=${error} onInput=${(value) => kit.keep({ kv: value })} />`
+      }`;
   }
 
   function More({ wrong }) {
@@ -102,7 +113,7 @@ export function choiceOf(kit) {
             onChange=${(reference) => kit.keep({ reference })} />
           ${number("rows", "Texts to measure with", "8")} ${number("row_tokens", "Tokens of each", "256")}
           <${Select} label="While the server answers" value=${fields.chat ?? ""}
-            options=${[["", "as the server's settings say"], ["first", "the job waits"], ["waits", "answers wait for the job"], ["together", "neither waits"]]}
+            options=${CHATS}
             onChange=${(chat) => kit.keep({ chat })} />
         </div>
       </details>`;

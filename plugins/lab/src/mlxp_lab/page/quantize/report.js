@@ -9,7 +9,9 @@ export function quantizedOf(kit) {
   return function Quantized({ job }) {
     const [told, setTold] = hooks.useState(null);
     hooks.useEffect(() => {
-      app.api.json(`/api/quantize/report/${encodeURIComponent(job.id)}`).then(setTold, (problem) => setTold({ problem }));
+      app.api
+        .json(`/api/quantize/report/${encodeURIComponent(job.id)}`)
+        .then(setTold, (problem) => setTold({ problem }));
     }, [job.id]);
     return html`
       <${MadeModel} folder=${job.output} />
@@ -26,15 +28,19 @@ export function quantizedOf(kit) {
         "Keys and values": report.kv_bits === null ? "" : `${report.kv_bits.toFixed(2)} bits`,
         Modules: widths(report.modules),
       }} />
-      ${report.lines.length > 0 &&
-      html`
+      ${
+        report.lines.length > 0 &&
+        html`
         <h4>What was lost, on ${report.texts.held_out ?? "held-out texts"}</h4>
-        <${Table} caption="What was lost" rows=${report.lines} rowKey=${(line) => line.name} columns=${LINES(format)} />`}
+        <${Table} caption="What was lost" rows=${report.lines} rowKey=${(line) => line.name} columns=${LINES(format)} />`
+      }
       ${Object.keys(blocks).length > 0 && html`<${Sensitivity} blocks=${blocks} />`}`;
   }
 
   function Sensitivity({ blocks }) {
-    const xs = [...new Set(Object.values(blocks).flatMap((points) => points.map(([block]) => block)))].sort((a, b) => a - b);
+    const xs = [...new Set(Object.values(blocks).flatMap((points) => points.map(([block]) => block)))].sort(
+      (a, b) => a - b,
+    );
     const series = Object.entries(blocks).map(([name, points]) => {
       const known = new Map(points);
       return { name, values: xs.map((block) => known.get(block) ?? null) };
@@ -51,7 +57,10 @@ export function quantizedOf(kit) {
 function widths(modules) {
   const counts = new Map();
   for (const label of Object.values(modules)) counts.set(label, (counts.get(label) ?? 0) + 1);
-  return [...counts].sort().map(([label, count]) => `${label}: ${count}`).join(", ");
+  return [...counts]
+    .sort()
+    .map(([label, count]) => `${label}: ${count}`)
+    .join(", ");
 }
 
 const LINES = (format) => [
