@@ -1,5 +1,6 @@
 """What of a conversation is learned: the answers, all of them, and nothing else."""
 
+import functools
 import json
 
 import pytest
@@ -24,15 +25,27 @@ def learned(told, tokenizer):
     return [tokenizer.decode(told.tokens[begin:end]) for begin, end in told.answers]
 
 
-@pytest.fixture(scope="module", params=["gemma4", "qwen35"])
-def real(request, shared):
+@pytest.fixture(scope="module")
+def opened(shared):
+    """Open template and tokenizer of a real family, each once."""
+    names = {"gemma4": "chat_template.31b.2026-07-09.jinja", "qwen35": "chat_template.jinja"}
+
+    @functools.cache
+    def open_(family):
+        folder = shared / "assets" / family
+        text = (folder / "tokenizer.json").read_bytes()
+        known = {token["content"]: token["id"] for token in json.loads(text)["added_tokens"]}
+        ends = {known[word] for word in ("<turn|>", "<|tool_response>", "<|im_end|>") if word in known}
+        tokenizer = Tokenizer(text, end_tokens=frozenset(ends))
+        return ChatTemplate((folder / names[family]).read_text(), tokens={"bos_token": "<bos>"}), tokenizer
+
+    return open_
+
+
+@pytest.fixture(params=["gemma4", "qwen35"])
+def real(opened, request):
     """Template and tokenizer of a real family."""
-    folder = shared / "assets" / request.param
-    name = {"gemma4": "chat_template.31b.2026-07-09.jinja", "qwen35": "chat_template.jinja"}[request.param]
-    plain = Tokenizer((folder / "tokenizer.json").read_bytes())
-    ends = {plain.token_id(word) for word in ("<turn|>", "<|tool_response>", "<|im_end|>")} - {None}
-    tokenizer = Tokenizer((folder / "tokenizer.json").read_bytes(), end_tokens=frozenset(ends))
-    return ChatTemplate((folder / name).read_text(), tokens={"bos_token": "<bos>"}), tokenizer
+    return opened(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +111,8 @@ def test_thinking_is_learned_where_the_template_tells_it(real, thinking):
     assert "Me." in text
 
 
-def test_a_turn_whose_thinking_the_template_drops_teaches_no_empty_thinking(shared, thinking):
-    folder = shared / "assets" / "qwen35"
-    tokenizer = Tokenizer((folder / "tokenizer.json").read_bytes())
-    template = ChatTemplate((folder / "chat_template.jinja").read_text())
+def test_a_turn_whose_thinking_the_template_drops_teaches_no_empty_thinking(opened, thinking):
+    template, tokenizer = opened("qwen35")
     messages = [says("user", "a"), says("assistant", Thinking("hm"), "One."), says("user", "b")]
     messages += [says("assistant", Thinking("well"), "Two.")]
     told = lesson(messages, (), template=template, tokenizer=tokenizer, thinking=thinking)
