@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlxp_lab.datasets.shelf import card_of
@@ -142,6 +142,7 @@ odd = st.text(max_size=30) | st.sampled_from(
 
 
 @pytest.mark.parametrize("template", OWN, ids=lambda template: template.name)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_whatever_is_filled_in_it_is_a_plan_or_a_bad_parameter(template, data):
     given = data.draw(
