@@ -57,7 +57,7 @@ def test_killed_it_has_made_nothing_and_resumed_it_is_what_it_would_have_been(
     mlxp, home, lab_with_families, school, tiny_checkpoints, until
 ):
     lab, data = lab_with_families, str(school.dataset(school.chats(12)))
-    asked = {"model": str(tiny_checkpoints / "minicpm5"), "data": data, "steps": 40, "batch_rows": 2}
+    asked = {"model": str(tiny_checkpoints / "minicpm5"), "data": data, "steps": 24, "batch_rows": 2}
     asked |= {"checkpoint_steps": 2, "eval_steps": 8, "report_steps": 1, "dropout": 0.1}
     job = lab.desk.submit("train", {**asked, "output": "killed"})
     lab.supervisor.tend()

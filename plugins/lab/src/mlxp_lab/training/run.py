@@ -94,6 +94,7 @@ class Run:
                 self._save()
             self._breathe()
         self._save()
+        self._compare()
 
     def _step(self) -> None:
         began_s, step = time.monotonic(), self.progress.step
@@ -129,6 +130,7 @@ class Run:
             peak_bytes=mx.get_peak_memory(),
             epoch=step / self._plan.steps_per_epoch,
         )
+        mx.clear_cache()  # passes of other widths leave arrays of other sizes
 
     def _evaluate(self) -> None:
         """Evaluate with the held-out rows, if there are any, and keep what is the best so far."""
@@ -147,6 +149,14 @@ class Run:
             progress.since_best, self.best = 0, self._learner.numbers
         else:
             progress.since_best += 1
+
+    def _compare(self) -> None:
+        """Say so if held-out rows are likelier to the base."""
+        history, best = self.progress.history, self.progress.best_loss
+        base = history[0].get("valid_loss") if history else None
+        if base is not None and best is not None and best > base:
+            told = f"a loss of {base:.4g}, and {best:.4g} at best with the adapter"
+            self._context.log(f"held-out rows are likelier to the base: {told}")
 
     def _check(self, told: Mapping[str, float], step: int) -> None:
         """End a run that has lost its way; JSON has no such numbers either."""
