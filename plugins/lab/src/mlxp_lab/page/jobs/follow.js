@@ -16,6 +16,9 @@ export function follow({ app, signals }, id) {
   const path = `/api/jobs/${encodeURIComponent(id)}`;
   let place = "";
 
+  /** Milliseconds since 1970: what happened earlier is in the record that was read at first. */
+  let known = 0;
+
   const change = (changes) => {
     if (job.peek()) job.value = { ...job.peek(), ...changes };
   };
@@ -43,13 +46,20 @@ export function follow({ app, signals }, id) {
   }
 
   function take(told) {
-    takers[told.type]?.(told);
+    const isNew = told.type === "log" || told.type === "metrics" || told.at >= known;
+    if (isNew) takers[told.type]?.(told);
+  }
+
+  async function begin() {
+    const read = await app.api.json(path, { signal: left.signal });
+    known = hasEnded(read) ? Number.POSITIVE_INFINITY : Math.max(read.started_at ?? 0, read.seen_at ?? 0);
+    job.value = read;
   }
 
   async function run() {
     while (!left.signal.aborted) {
       try {
-        if (!job.peek()) job.value = await app.api.json(path, { signal: left.signal });
+        if (!job.peek()) await begin();
         fault.value = "";
         if (await read()) {
           job.value = await app.api.json(path, { signal: left.signal });
