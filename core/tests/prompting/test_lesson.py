@@ -135,3 +135,16 @@ def test_what_teaches_nothing_is_refused(template, tokenizer, strict):
     ):
         with pytest.raises(BadRequest):
             lesson(messages, (), template=taken, tokenizer=tokenizer)
+
+
+def test_schemas_that_are_nested_too_deeply_are_refused(template, tokenizer):
+    schema = {"type": "string"}
+    for _ in range(2000):
+        schema = {"type": "object", "properties": {"a": schema}}
+    with pytest.raises(BadRequest):
+        lesson(
+            [says("user", "a"), says("assistant", "b")],
+            (ToolSpec("deep", "", schema),),
+            template=template,
+            tokenizer=tokenizer,
+        )

@@ -64,6 +64,19 @@ def lesson(
     Raises:
         BadRequest: the template refuses the conversation, or no answer is left.
     """
+    try:
+        return _lesson(messages, tools, template, tokenizer, thinking)
+    except RecursionError as error:
+        raise BadRequest("a message or a tool's schema is nested too deeply", param="messages") from error
+
+
+def _lesson(
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    template: ChatTemplate,
+    tokenizer: Tokenizer,
+    thinking: ThinkingFormat | None,
+) -> Lesson:
     turns = write_messages(normalize(messages, template.traits), template.traits)
     places = [place for place, turn in enumerate(turns) if turn["role"] == "assistant"]
     if not places:
