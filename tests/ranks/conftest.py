@@ -13,20 +13,12 @@ from mlxp_core.ranks import launched
 from mlxp_core.ranks.leader import Leader
 from mlxp_core.ranks.meeting import meet
 
+sys.path.insert(
+    0, str(Path(__file__).parent)
+)  # for modules beside this one, which the other rank imports, too
+from rank_hosts import PATIENCE_S, hosts_of_our_own
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for ``sources``, which the other rank imports, too
-PATIENCE_S = 60
-
-
-def hosts_of_our_own(ranks, first=20000):
-    """Return hosts of a ring that no other process uses: on Linux, every number behind 127 is this machine."""
-    pid = os.getpid()
-    host = (
-        f"127.{pid // 65536 % 64 + 64}.{pid // 256 % 256}.{pid % 254 + 1}"
-        if sys.platform == "linux"
-        else "127.0.0.1"
-    )
-    return [[f"{host}:{first + pid % 2500 + rank}"] for rank in range(ranks)]
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +33,7 @@ def environments(tmp_path_factory):
 def leader(environments, tiny_checkpoints):
     """The first of two ranks, in this process."""
     other = subprocess.Popen(
-        [sys.executable, str(HERE / "follow.py"), str(tiny_checkpoints)], env=environments[1]
+        [sys.executable, str(HERE / "rank_follows.py"), str(tiny_checkpoints)], env=environments[1]
     )
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MLX_HOSTFILE", "MLX_RANK"):

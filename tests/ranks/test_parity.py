@@ -5,7 +5,7 @@ import shutil
 
 import mlx.core as mx
 import pytest
-from sources import source_of
+from rank_sources import source_of
 
 from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.contracts import ImageSpan

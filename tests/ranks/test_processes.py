@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from conftest import PATIENCE_S, hosts_of_our_own
+from rank_hosts import PATIENCE_S, hosts_of_our_own
 
 from mlxp_core.cli.ranked import check_servable
 from mlxp_core.cli.selection import set_up_here

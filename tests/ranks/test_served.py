@@ -12,13 +12,13 @@ from mlxp_core.testing.live import serve_folders
 
 MODELS = ("minicpm5", "qwen35-text", "gemma4-e2b-text")
 PATIENCE_S = 60
-LONG = "The weather in town was cold and grey, so we went home to read a book about it. " * 3
+LONG = "The weather in town was cold and grey, so we went home to read a book about it. " * 2
 TURNS = [
     {"role": "user", "content": LONG},
     {"role": "assistant", "content": "Yes."},
     {"role": "user", "content": "And then?"},
 ]
-FLAGS = {"engine": {"dtype": "float32", "kv_quant": "off", "batch": 3, "prefill_chunk": 48}}
+FLAGS = {"engine": {"dtype": "float32", "kv_quant": "off", "batch": 3, "prefill_chunk": 64}}
 
 
 class Asked:
@@ -32,7 +32,7 @@ class Asked:
 
     def __call__(self, messages, **more):
         """Return what each choice says and why it ends, and how much of the prompt was known."""
-        asked = {"max_tokens": 10, "temperature": 0, **more}
+        asked = {"max_tokens": 6, "temperature": 0, **more}
         answer = self._client.chat.completions.create(model="", messages=messages, **asked)
         return [_said(choice) for choice in answer.choices], answer.usage.prompt_tokens_details.cached_tokens
 
@@ -77,7 +77,7 @@ def test_rows_join_and_leave_as_they_do_without(both):
             warm = {"temperature": 0.8, "seed": number} if number % 2 else {}
             return server(
                 [{"role": "user", "content": f"{number} {LONG[: 30 * number]}"}],
-                max_tokens=4 + 3 * number,
+                max_tokens=3 + 2 * number,
                 **warm,
             )[0]
 
@@ -137,6 +137,6 @@ def test_images_are_seen_by_the_first_rank_for_all(leader, tiny_checkpoints):
 def test_guesses_are_tried_and_taken_back_on_all_ranks(leader, tiny_checkpoints, model):
     text = [{"role": "user", "content": "Say it again and again. " * 9}]
     with serving(tiny_checkpoints / model) as alone:
-        expected = alone(text, max_tokens=40)
+        expected = alone(text, max_tokens=24)
     with serving(tiny_checkpoints / model, leader, speculate="lookup") as ranks:
-        assert ranks(text, max_tokens=40) == expected
+        assert ranks(text, max_tokens=24) == expected

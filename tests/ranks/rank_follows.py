@@ -11,7 +11,7 @@ from mlxp_core.ranks.meeting import meet
 from mlxp_core.ranks.part import load_part
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sources import source_of  # beside this file
+from rank_sources import source_of  # beside this file
 
 meeting = meet(launched(os.environ), this_machine())
 
