@@ -220,8 +220,10 @@ def run(houses: Sequence[House], *, by_turns: bool) -> None:
     for house in houses:
         while not by_turns and not house.idle:
             house.turn()
+    order = list(houses)
     while any(not house.idle for house in houses):
-        for house in houses:
+        order.reverse()  # who comes second finds other things in the caches of the processor
+        for house in order:
             if not house.idle:
                 house.turn(alone=True)
 
