@@ -1,19 +1,23 @@
 """A small network of our own, and model folders for it."""
 
+from typing import Annotated
+
 import mlx.core as mx
 import pytest
 from mlx import nn
-from msgspec import Struct, convert
+from msgspec import Meta, Struct, convert
 
 from mlxp_core.contracts import ModelFamily
 from mlxp_core.loading import open_folder
 from mlxp_core.loading.sketch import write_sketch
 from mlxp_core.types import Need
 
+Size = Annotated[int, Meta(gt=0)]
+
 
 class PairConfig(Struct, frozen=True):
-    vocab_size: int
-    hidden_size: int
+    vocab_size: Size
+    hidden_size: Size
 
 
 class Pair(nn.Module):
