@@ -21,7 +21,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-nothing = st.sampled_from(["no/such", "", "..", "x" * 5000, "a\0", "ä", "--help", "/"])
+nothing = st.sampled_from(["no/such", "", "..", "x" * 5000, "a\0", "ä", "--help", "/", "~nobody/x"])
 """Names and paths of nothing that there is, so that no job is begun."""
 
 ids = st.sampled_from(["job_0", "kinds", "..", "a/b", "x" * 300, "a\0", "ä", "0"])

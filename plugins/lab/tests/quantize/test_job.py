@@ -126,7 +126,9 @@ def test_uniform_is_reported_too_and_packed_sources_are_packed_again(quantized):
         ({"kv_target": 2}, "kv_target"),
         ({"calibration": "no such file"}, "calibration"),
         ({"rows": 0}, "rows"),
+        ({"calibration": "~nobody/texts"}, "calibration"),
         ({"output": "there"}, "output"),
+        ({"output": "", "replace": True}, "output"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_computed(site, tiny_checkpoints, asked, param):

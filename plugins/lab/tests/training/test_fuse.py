@@ -119,3 +119,11 @@ def test_what_is_wrong_is_told_before_anything_is_computed(drawer, tiny_checkpoi
     with pytest.raises(BadParameters) as refused:
         prepare(FuseParameters(**given), drawer.site)
     assert refused.value.param == param
+
+
+def test_what_is_read_is_not_replaced(drawer, tiny_checkpoints):
+    adapter, model = drawer("minicpm5", "one"), tiny_checkpoints / "minicpm5"
+    for output in (model, adapter, adapter.parent):
+        asked = FuseParameters(model=str(model), adapters=("one",), output=str(output), replace=True)
+        with pytest.raises(BadParameters, match="cannot be replaced"):
+            prepare(asked, drawer.site)

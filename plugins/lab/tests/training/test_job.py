@@ -53,6 +53,15 @@ def test_what_is_wrong_is_told_before_anything_is_computed(wrong, tiny_checkpoin
     assert (refused.value.param or "").partition("[")[0] == param
 
 
+@pytest.mark.parametrize("read", ["model", "data"])
+def test_what_is_read_is_not_replaced(wrong, tiny_checkpoints, read):
+    site, data = wrong
+    given = {"model": str(tiny_checkpoints / "minicpm5"), "data": data}
+    with pytest.raises(BadParameters, match="cannot be replaced") as refused:
+        prepared(KIND, read_parameters(KIND, {**given, "output": given[read], "replace": True}), site)
+    assert refused.value.param == "output"
+
+
 def test_killed_it_has_made_nothing_and_resumed_it_is_what_it_would_have_been(
     mlxp, home, lab_with_families, school, tiny_checkpoints, until
 ):

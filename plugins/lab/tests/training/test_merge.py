@@ -94,6 +94,7 @@ def test_adapters_of_different_models_are_not_merged(merged, drawer):
         ({"weights": (1.0, 2.0)}, "weights"),
         ({"output": "one"}, "output"),
         ({"output": "one", "replace": True}, "output"),
+        ({"output": "", "replace": True}, "output"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_computed(drawer, asked, param):

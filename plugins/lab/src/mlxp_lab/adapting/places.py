@@ -10,34 +10,20 @@ from mlxp_core.workshop import AdapterFolder, open_adapter
 from mlxp_lab.jobs import BadParameters, Site
 
 
-def adapter_place(name: str, site: Site, *, replace: bool) -> Path:
-    """Return where an adapter goes that is to be made: a name is one of the lab's, anything else a folder.
-
-    Raises:
-        BadParameters: it is there already, and may not be replaced.
-    """
-    given = Path(name).expanduser()
-    place = site.adapters / given if given.name == name else given.resolve()
-    if place.exists() and not replace:
-        raise BadParameters(
-            f"{place} is there already; choose another output, or say replace", param="output"
-        )
-    return place
-
-
 def find_adapter(ref: str, site: Site) -> AdapterFolder:
     """Return what is meant by the name of one of the lab's adapters, or by a folder.
 
     Raises:
         BadParameters: there is no such adapter, or it cannot be used.
     """
-    given = Path(ref).expanduser()
-    own = site.adapters / given
-    path = own if given.name == ref and own.is_dir() else given.resolve()
     try:
-        return open_adapter(path)
+        given = Path(ref).expanduser()
+        own = site.adapters / given
+        return open_adapter(own if given.name == ref and own.is_dir() else given.resolve())
     except MlxpError as error:
         raise BadParameters(f"{ref}: {error.message}", param="adapters") from error
+    except (OSError, RuntimeError, ValueError) as error:  # too long, no such user, a character 0
+        raise BadParameters(f"{ref[:200]!r} is no adapter: {error}", param="adapters") from error
 
 
 def weights_of(weights: Sequence[float] | None, adapters: Sequence[str]) -> tuple[float, ...]:

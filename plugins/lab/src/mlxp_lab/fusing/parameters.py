@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from mlxp_lab.adapting.places import find_adapter, weights_of
-from mlxp_lab.jobs import BadParameters, Site
+from mlxp_lab.jobs import Site
+from mlxp_lab.outputs import output_place
 from mlxp_lab.quantize.parameters import appraised
 
 
@@ -46,14 +46,8 @@ def prepare(parameters: FuseParameters, site: Site) -> FuseParameters:
     told, source = appraised(parameters.model, site)
     found = [find_adapter(ref, site).path for ref in parameters.adapters]
     name = parameters.output or "-".join([told.name.rpartition("/")[2], *(path.name for path in found)])
-    given = Path(name).expanduser()
-    place = site.made_models / given if given.name == name else given.resolve()
-    if place.exists() and not parameters.replace:
-        raise BadParameters(
-            f"{place} is there already; choose another output, or say replace", param="output"
-        )
-    if place.resolve() == source.resolve():
-        raise BadParameters("the output is the model itself; choose another folder", param="output")
+    reads = (source, *found)
+    place = output_place(name, site.made_models, site, replace=parameters.replace, reads=reads)
     return replace(
         parameters,
         model=str(source),

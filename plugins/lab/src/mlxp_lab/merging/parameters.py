@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from mlxp_lab.adapting.places import adapter_place, find_adapter, weights_of
-from mlxp_lab.jobs import BadParameters, Site
+from mlxp_lab.adapting.places import find_adapter, weights_of
+from mlxp_lab.jobs import Site
+from mlxp_lab.outputs import output_place
 from mlxp_lab.quantize.parameters import appraised
 
 
@@ -40,9 +41,7 @@ def prepare(parameters: MergeParameters, site: Site) -> MergeParameters:
         BadParameters: says which parameter, and what to do.
     """
     found = [find_adapter(ref, site).path for ref in parameters.adapters]
-    place = adapter_place(parameters.output, site, replace=parameters.replace)
-    if place.resolve() in found:
-        raise BadParameters("the output is one of the adapters; choose another folder", param="output")
+    place = output_place(parameters.output, site.adapters, site, replace=parameters.replace, reads=found)
     model = None if parameters.model is None else str(appraised(parameters.model, site)[1])
     return replace(
         parameters,

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mlxp_core.errors import MlxpError, UnknownModel
 from mlxp_core.types import Appraisal
 from mlxp_lab.jobs import BadParameters, Site
+from mlxp_lab.outputs import output_place
 from mlxp_lab.quantize.choice import AFFINE_BITS, AFFINE_GROUPS, FIXED, Choice, Mode
 
 Count = Annotated[int, Meta(ge=1)]
@@ -83,15 +84,10 @@ def prepare(parameters: QuantizeParameters, site: Site) -> QuantizeParameters:
     _check_widths(parameters)
     for name in ("calibration", "held_out"):
         file = getattr(parameters, name)
-        if file is not None and not Path(file).expanduser().is_file():
+        if file is not None and not _is_file(file):
             raise BadParameters(f"{name}: there is no file {file}", param=name)
-    place = _place(parameters, told, site)
-    if place.exists() and not parameters.replace:
-        raise BadParameters(
-            f"{place} is there already; choose another output, or say replace", param="output"
-        )
-    if place.resolve() == source.resolve():
-        raise BadParameters("the output is the model itself; choose another folder", param="output")
+    name = _usual_name(parameters, told) if parameters.output is None else parameters.output
+    place = output_place(name, site.made_models, site, replace=parameters.replace, reads=(source,))
     return replace(parameters, model=str(source), output=str(place))
 
 
@@ -143,11 +139,15 @@ def _check_widths(parameters: QuantizeParameters) -> None:
         )
 
 
-def _place(parameters: QuantizeParameters, told: Appraisal, site: Site) -> Path:
-    if parameters.output is None:
-        label = parameters.choice.label
-        if parameters.target_bpw is not None:
-            label = f"mixed-{parameters.target_bpw:g}bpw"
-        return site.made_models / f"{told.name.rpartition('/')[2]}-{label}"
-    given = Path(parameters.output).expanduser()
-    return site.made_models / given if given.name == parameters.output else given.resolve()
+def _usual_name(parameters: QuantizeParameters, told: Appraisal) -> str:
+    label = parameters.choice.label
+    if parameters.target_bpw is not None:
+        label = f"mixed-{parameters.target_bpw:g}bpw"
+    return f"{told.name.rpartition('/')[2]}-{label}"
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).expanduser().is_file()
+    except (OSError, RuntimeError):  # too long, no such user
+        return False

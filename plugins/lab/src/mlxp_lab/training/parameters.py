@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from mlxp_lab.adapting.places import adapter_place
 from mlxp_lab.datasets.rows import MOST_TOLD, PreferenceRow, lines_of
 from mlxp_lab.datasets.shelf import Shelf, split_file
 from mlxp_lab.jobs import BadParameters, Site
+from mlxp_lab.outputs import output_place
 from mlxp_lab.quantize.parameters import appraised
 
 Count = Annotated[int, Meta(ge=1)]
@@ -132,7 +132,8 @@ def prepare(parameters: TrainParameters, site: Site) -> TrainParameters:
     if parameters.pack and parameters.method != "sft":
         raise BadParameters("only rows of sft can be packed; leave pack off", param="pack")
     name = parameters.output or f"{told.name.rpartition('/')[2]}-{data.stem if data.is_file() else data.name}"
-    place = adapter_place(name, site, replace=parameters.replace)
+    reads = (source, data)
+    place = output_place(name, site.adapters, site, replace=parameters.replace, reads=reads)
     return replace(parameters, model=str(source), data=str(data), output=str(place))
 
 
