@@ -140,6 +140,8 @@ def test_parquet_is_read():
         ('{"text": "a"}\n', "json", {}, "no JSON list"),
         ("[1]", "json", {}, "line 1: it is no JSON object"),
         ('[{"conversations": [{"from": "robot"}]}]', "json", {}, "it is from 'robot'"),
+        ('[{"conversations": [{"from": ["human"]}]}]', "json", {}, "it is from ['human']"),
+        ('[{"conversations": 5}]', "json", {}, "conversations must be a list"),
         ('[{"messages": "no"}]', "json", {}, "messages: it is no JSON"),
         ("prompt,completion\na,\n", "csv", {}, "line 2: completion is empty"),
         ("\n", "jsonl", {}, "no rows"),

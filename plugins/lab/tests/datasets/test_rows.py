@@ -23,6 +23,11 @@ from mlxp_lab.datasets.rows import (
     rows_of,
 )
 
+DEEP = '{"a": ' * 5000
+DEEP_CALL = json.dumps(
+    {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": DEEP}}]}]}
+)
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: (
@@ -148,6 +153,7 @@ def test_calls_and_what_tools_answer_are_read(arguments):
             '{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "no"}}]}]}',
             "messages[0].tool_calls[0]: the arguments",
         ),
+        (DEEP_CALL, "messages[0].tool_calls[0]: the arguments"),
         ('{"prompt": "a", "chosen": "b", "rejected": "b"}', "the same"),
         ('{"prompt": "a", "chosen": "", "rejected": "b"}', "chosen is empty"),
         ('{"prompt": [], "chosen": "a", "rejected": "b"}', "prompt must end"),

@@ -87,10 +87,12 @@ def _talk(row: dict[str, Any]) -> dict[str, Any]:
 
 def _shared(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a conversation whose messages have ``from`` and ``value``."""
-    messages = []
-    for place, told in enumerate(values["conversations"] or ()):
+    messages, talk = [], values["conversations"]
+    if not isinstance(talk, list):
+        raise BadRow("conversations must be a list of messages", param="conversations")
+    for place, told in enumerate(talk):
         speaker = told.get("from") if isinstance(told, Mapping) else None
-        if speaker not in _SPEAKERS:
+        if not isinstance(speaker, str) or speaker not in _SPEAKERS:
             raise BadRow(f"conversations[{place}]: it is from {speaker!r}, not one of {', '.join(_SPEAKERS)}")
         messages.append({"role": _SPEAKERS[speaker], "content": told.get("value")})
     return {"messages": messages}

@@ -268,7 +268,7 @@ def _call(told: WireCall, place: str) -> Call:
         return Call(told.id, told.function.name, msgspec.json.encode(arguments).decode())
     try:
         msgspec.json.decode(arguments or "{}", type=dict[str, Raw])
-    except (msgspec.MsgspecError, UnicodeError) as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise BadRow(f"{place}: the arguments are no JSON object", param=place) from error
     return Call(told.id, told.function.name, arguments or "{}")
 

@@ -136,7 +136,7 @@ def _as_asked() -> Iterator[None]:
 def _asked(body: bytes) -> JobRequest:
     try:
         return msgspec.json.decode(body, type=JobRequest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise BadRequest(
             f'the body must say which job, as {{"kind": "...", "parameters": {{}}}}: {error}'
         ) from error
