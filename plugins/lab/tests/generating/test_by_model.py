@@ -3,12 +3,14 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mlxp_core.errors import Busy
 from mlxp_core.types import Finished, ServerSettings, Started, TextDelta, Timing, Usage
 from mlxp_lab.datasets.inspect import inspect
 from mlxp_lab.generating.chatting import address_of
-from mlxp_lab.generating.parameters import GenerateParameters, key_for, prepare
+from mlxp_lab.generating.parameters import GenerateParameters, key_for, prepare, usual_server
 from mlxp_lab.generating.rewriting import NOT_SAID
 from mlxp_lab.generating.templates import OWN
 from mlxp_lab.generating.work import Work
@@ -280,3 +282,18 @@ def test_a_key_of_the_settings_opens_their_server(writer, generate_with):
 def test_a_key_goes_to_this_machine_and_to_the_settings_own_address_alone(url, sent):
     settings = ServerSettings(host="box", port=8090, api_keys=("secret", "other"))
     assert key_for(address_of(url), settings) == ("secret" if sent else None)
+
+
+@given(
+    host=st.sampled_from(["127.0.0.1", "[::1]", "box", "[fe80::1]"]),
+    port=st.none() | st.integers(1, 65535),
+    path=st.sampled_from(["", "/v1", "/v1/", "/below/v1"]),
+)
+def test_an_address_reads_as_it_was_written(host, port, path):
+    address = address_of(f"https://somebody:secret@{host}{'' if port is None else f':{port}'}{path}")
+    assert address_of(str(address)) == address
+    assert "secret" not in str(address)
+    if port is not None:
+        settings = ServerSettings(host=host.strip("[]"), port=port)
+        assert address_of(usual_server(settings)).host == address.host
+        assert str(address_of(usual_server(settings))) == usual_server(settings)

@@ -41,7 +41,8 @@ class Address(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         port = "" if self.port is None else f":{self.port}"
-        return f"{'https' if self.secure else 'http'}://{self.host}{port}{self.path}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.secure else 'http'}://{host}{port}{self.path}"
 
 
 class Manner(Struct, frozen=True, kw_only=True):
