@@ -37,12 +37,12 @@ async def arrivals(here: Round) -> None:
         good = [each for each in got if each.fault is None]
         if len(good) < len(got):
             continue
-        gaps = [gap for each in good for gap in each.gaps_s]
+        gaps_ms = [1e3 * gap for each in good for gap in each.gaps_s]
         for part in (50, 95, 99):
             here.add(
                 f"arrivals{rate:g}_first_p{part}_s", quantile((each.first_s for each in good), part / 100)
             )
-            here.add(f"arrivals{rate:g}_gap_p{part}_ms", 1e3 * quantile(gaps, part / 100))
+            here.add(f"arrivals{rate:g}_gap_p{part}_ms", quantile(gaps_ms, part / 100))
 
 
 async def _arriving(here: Round, rate: float) -> list[Reply]:

@@ -34,9 +34,11 @@ def speed(reply: Reply) -> float | None:
     return (reply.tokens - first) / span if span > 0 else None
 
 
-def quantile(values: Iterable[float], part: float) -> float:
-    """Return the value that ``part`` of the values lie below, between two of them in proportion."""
+def quantile(values: Iterable[float], part: float) -> float | None:
+    """Return the value that ``part`` of the values lie below, between two in proportion; ``None`` of none."""
     ranked = sorted(values)
+    if not ranked:
+        return None
     place = part * (len(ranked) - 1)
     below = int(place)
     above = min(below + 1, len(ranked) - 1)
