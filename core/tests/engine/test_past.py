@@ -23,7 +23,7 @@ from mlxp_core.engine.scheduler import Scheduler
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.shelf import Shelf
 from mlxp_core.engine.steps import Prefill, Recall
-from mlxp_core.kv import PlainPolicy
+from mlxp_core.kv import BatchCache, PlainPolicy, forward
 from mlxp_core.loading.network import Network
 from mlxp_core.promptcache.tiers import Tiers
 from mlxp_core.prompting import Prompt
@@ -311,6 +311,15 @@ def test_vectors_are_never_taken_from_the_cache(house, asking):
     assert not any(isinstance(step, Recall) for step in here.steps)
 
 
+def mounted(key):
+    """Return word of an adapter whose files nobody opens."""
+    nowhere = Path("nowhere")
+    files = AdapterFolder(
+        path=nowhere, file=nowhere, terms=(), rank=1, scale=1.0, base_model=None, identity="1"
+    )
+    return Mount(model="m", key=key, folder=files, reply=lambda _: None)
+
+
 def test_adapters_keep_apart_and_are_forgotten(house, asking):
     here, prompt = house(), random_tokens(1, 60)
 
@@ -326,17 +335,32 @@ def test_adapters_keep_apart_and_are_forgotten(house, asking):
         return here.past.recall(sequence)[1].cached
 
     here.run_dry(*submit(asking("plain", prompt, [50])))
-    nowhere = Path("nowhere")
-    files = AdapterFolder(
-        path=nowhere, file=nowhere, terms=(), rank=1, scale=1.0, base_model=None, identity="1"
-    )
-    here.past.note(Mount(model="m", key="one", folder=files, reply=lambda _: None))
+    here.past.note(mounted("one"))
     assert run(ask("plain again")) > 0
     assert run(ask("adapted", "one")) == 0
     here.past.note(Unmount(model="m", key="one"))
     assert run(ask("plain once more")) > 0
     here.past.close()
     assert run(ask("after all")) == 0
+
+
+def test_a_row_that_outlives_its_adapter_is_no_fault(house, asking, network, caplog):
+    """Its choice has ended, the adapter is let go of, and the rows beside it have not stepped since."""
+    here, prompt = house(), random_tokens(1, 60)
+    here.run_dry(*submit(asking("plain", prompt, [50])))
+    here.past.note(mounted("one"))
+    asked = asking("adapted", prompt, [50])
+    sequence = Sequence(99, replace(asked.orders[0], adapters=("one",)), 0.0)
+    sequence.cancel(0.0)
+    row = BatchCache(network.model.make_caches(network.policy))
+    forward(network.model, row, mx.array([sequence.prompt], dtype=mx.int32))
+    entries = here.past.stats.entries
+    here.past.keep_ended([(sequence, row, 0)])
+    assert here.past.stats.entries == entries + 1
+    here.past.note(Unmount(model="m", key="one"))
+    here.past.keep_ended([(sequence, row, 0)])
+    assert here.past.stats.entries == entries
+    assert not caplog.records
 
 
 def test_bytes_stay_under_the_limit_and_return(house, asking):

@@ -142,9 +142,13 @@ class Past:
             self._keep(sequence, cache, 0)
 
     def keep_ended(self, rows: Iterable[tuple[Sequence, BatchCache, int]]) -> None:
-        """Take checkpoints of what ended sequences have in caches, unless it may be half done."""
+        """Take checkpoints of what ended sequences have in caches, unless it may be half done.
+
+        A row stays in its batch until the others step; by then, adapters that it took may have gone.
+        """
         for sequence, cache, row in rows:
-            if sequence.ended and not sequence.spoilt:
+            there = self._adapters.keys() >= set(sequence.order.adapters)
+            if sequence.ended and not sequence.spoilt and there:
                 contained(self._keep, sequence, cache, row)
 
     def note(self, message: Mount | Unmount) -> None:
