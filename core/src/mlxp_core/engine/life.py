@@ -1,6 +1,5 @@
 """One life of the engine: a thread from its birth to its end, and what everybody is told then."""
 
-import gc
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
@@ -8,6 +7,7 @@ from threading import Lock, Thread
 
 from mlxp_core.engine.fate import CALLS, Policy
 from mlxp_core.engine.faults import bare, described, traced
+from mlxp_core.engine.garbage import collect_everywhere
 from mlxp_core.engine.loop import run
 from mlxp_core.engine.mailbox import Mailbox
 from mlxp_core.engine.scheduler import Scheduler
@@ -88,7 +88,7 @@ class Life:
         if self._before is not None:
             self._before.join()
             self._before = None
-            gc.collect()  # what its frames held; there is no room for weights twice
+            collect_everywhere()  # what its frames held; there is no room for weights twice
         try:
             with self._limits(), closing(self._make_runner(lambda: self.mail.closed)) as runner:
                 run(self.mail, self.scheduler, runner, self.board)

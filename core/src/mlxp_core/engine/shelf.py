@@ -1,6 +1,5 @@
 """The models loaded now, and the towers of those that have been shown an image. Lives on the engine thread."""
 
-import gc
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from contextlib import AbstractContextManager
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 from mlxp_core.adapters import AdapterFolder, Fitted
 from mlxp_core.adapters.mounts import Mounts
 from mlxp_core.contracts import VisionNetwork
+from mlxp_core.engine.garbage import collect_everywhere
 from mlxp_core.engine.orders import LoadPlan, Mount, Unmount
 from mlxp_core.engine.sequence import Sequence
 from mlxp_core.engine.speculation.drafting import load_drafter
@@ -83,7 +83,7 @@ class Shelf:
         """Let go of a model and its eyes. Its adapters are remembered, and mounted again with it."""
         del self._networks[model], self._mounts[model]
         self._towers.pop(model, None)
-        gc.collect()  # modules may refer to each other in a circle, and their arrays are large
+        collect_everywhere()
 
     def adapt(self, message: Mount | Unmount) -> Fitted | None:
         """Mount an adapter on a model that is loaded, and say what it changes; or let go of one that no row takes.
