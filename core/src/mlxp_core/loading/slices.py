@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from io import FileIO
 from pathlib import Path
 
 import mlx.core as mx
@@ -95,18 +95,23 @@ def read_stretches(path: Path, stretches: Iterator[tuple[int, int]], size: int) 
     try:
         with path.open("rb", buffering=0) as file:
             for place, count in stretches:
-                _fill(file.fileno(), view[filled : filled + count], place)
+                _fill(file, view[filled : filled + count], place)
                 filled += count
     except OSError as error:
         raise ModelFolderError(f"{where(path)} cannot be read: {error}") from error
     return data
 
 
-def _fill(file: int, into: memoryview, place: int) -> None:
-    """Fill a buffer from a place in an open file; the system may give less at a time than it is asked for."""
+def _fill(file: FileIO, into: memoryview, place: int) -> None:
+    """Fill a buffer from a place in an open file.
+
+    The system may give less at a time than it is asked for. macOS refuses to be asked for 2 GiB or more; ``readinto``
+    never asks it for that, ``preadv`` would.
+    """
+    file.seek(place)
     done = 0
     while done < len(into):
-        count = os.preadv(file, [into[done:]], place + done)
-        if count == 0:
+        count = file.readinto(into[done:])
+        if not count:
             raise OSError(f"it ends before byte {place + len(into)}")
         done += count
