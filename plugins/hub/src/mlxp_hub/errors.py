@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,6 +25,8 @@ class HubError(SetupError):
 
     code = "hub_error"
 
+
+_QUERY = re.compile(r"(https?://[^\s?'\"<>]+)\?[^\s'\"<>]*")
 
 LOGIN = "log in with `hf auth login`, or set HF_TOKEN or [hub] token"
 
@@ -99,5 +102,10 @@ def _hint(error: HfHubHTTPError) -> str:
 
 
 def _short(error: Exception) -> str:
-    first = next(iter(str(error).strip().splitlines()), "")
+    first = next(iter(unsigned(str(error)).strip().splitlines()), "")
     return first or type(error).__name__
+
+
+def unsigned(text: str) -> str:
+    """Return a text whose addresses have no queries: those of files are signed, and open to whoever has them."""
+    return _QUERY.sub(r"\1", text)

@@ -17,7 +17,7 @@ from huggingface_hub.utils import disable_progress_bars
 from msgspec import Struct
 
 from mlxp_hub.cards import card_for
-from mlxp_hub.errors import LOGIN, HubError, pushed_plainly
+from mlxp_hub.errors import LOGIN, HubError, pushed_plainly, unsigned
 from mlxp_hub.parcel import CARD, Parcel, without_home
 from mlxp_hub.settings import HubSettings
 from mlxp_hub.transfer import Stopped
@@ -84,9 +84,8 @@ def send(parcel: Parcel, push: Push, settings: HubSettings, told: Told, stop: Ev
     except (OSError, RuntimeError, ValueError) as error:  # huggingface-hub wraps the reason once or twice
         if stop.is_set():
             raise Stopped from error
-        raise HubError(
-            f"{push.repo}: {error}" + (f" {error.__cause__}" if error.__cause__ else "")
-        ) from error
+        message = f"{push.repo}: {error}" + (f" {error.__cause__}" if error.__cause__ else "")
+        raise HubError(unsigned(message)) from error
 
 
 def _room(api: HfApi, parcel: Parcel, push: Push) -> str:

@@ -89,14 +89,14 @@ class Receiver:
         if oid in self.blobs:
             return told
         header = {}
-        place = f"{self.url}/lfs/{oid}"
+        place, signed = f"{self.url}/lfs/{oid}", "?signature=sesame"
         if self.part_bytes is not None:
             count = -(-size // self.part_bytes)
             header = {"chunk_size": str(self.part_bytes)}
-            header |= {str(number): f"{place}/{number}" for number in range(1, count + 1)}
+            header |= {str(number): f"{place}/{number}{signed}" for number in range(1, count + 1)}
             place = f"{self.url}/complete"
         verify = {"href": f"{self.url}/verify"}
-        return {**told, "actions": {"upload": {"href": place, "header": header}, "verify": verify}}
+        return {**told, "actions": {"upload": {"href": place + signed, "header": header}, "verify": verify}}
 
     def complete(self, asked):
         parts = self.parts.pop(asked["oid"])
@@ -181,7 +181,7 @@ def handler_of(hub):
             content = body_of(self)
             hub.puts.append(len(content))
             trouble = hub.troubles.popleft() if hub.troubles else None
-            _, _, oid, *part = self.path.split("/")
+            _, _, oid, *part = urlsplit(self.path).path.split("/")
             if trouble is not None:
                 answer(self, trouble, {})
             elif part:

@@ -174,6 +174,17 @@ def test_what_the_hub_refuses_is_told_with_what_to_do(push, receiver, model, sta
         push(model)
 
 
+@pytest.mark.parametrize("part_bytes", [None, 10_000])
+@pytest.mark.parametrize("status", [403, 404])
+def test_an_address_that_lets_whoever_has_it_in_is_not_told(push, receiver, model, status, part_bytes):
+    receiver.part_bytes = part_bytes
+    receiver.troubles.extend([status] * 50)
+    with pytest.raises(HubError, match=str(status)) as refused:
+        push(model)
+    assert "/lfs/" in refused.value.message
+    assert "sesame" not in refused.value.message
+
+
 def test_a_hub_that_is_not_there_and_a_user_that_is_not_known_are_told(
     push, receiver, model, settings, monkeypatch
 ):

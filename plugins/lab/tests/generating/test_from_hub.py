@@ -19,6 +19,10 @@ from mlxp_lab.jobs import BadParameters, JobFailed
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
+GONE = b"gone"
+"""Content of a file that the hub says is elsewhere, where it is not."""
+
+
 class Hub:
     """A hub with datasets: (name, revision) -> path -> content."""
 
@@ -43,6 +47,9 @@ class Hub:
             path = "/".join(rest[depth:])
             if name == repo and "/".join(rest[:depth]) == revision and path in files:
                 etag = f'"{hashlib.sha1(files[path]).hexdigest()}"'
+                if files[path] == GONE:
+                    where = {"Location": f"{self.url}/elsewhere?signature=sesame", "X-Linked-Size": "4"}
+                    return 302, b"", {"ETag": etag, "X-Repo-Commit": COMMIT, **where}
                 return 200, files[path], {"ETag": etag, "X-Repo-Commit": COMMIT}
         return 404, b"{}", {"X-Error-Code": "EntryNotFound"}
 
@@ -65,6 +72,12 @@ def handler_of(hub):
                 told = hub.info("/".join(parts[2:4]), "/".join(parts[5:]))
             else:
                 told = hub.file("/".join(parts[1:3]), parts[4:])
+            if parts[0].startswith("elsewhere"):
+                told = (
+                    410 if self.command == "GET" else 200,
+                    b"gone",
+                    {"ETag": '"1"', "X-Repo-Commit": COMMIT},
+                )
             status, body, headers = told
             self.send_response(status)
             for header, value in {"content-length": str(len(body)), **headers}.items():
@@ -161,6 +174,13 @@ def test_what_is_not_there_fails_the_job(hub, generate, inputs, words):
     hub.there["me/it", "main"] = {"train.jsonl": b'{"text": "a"}\n'}
     with pytest.raises(JobFailed, match=words):
         generate("hf_dataset_import", inputs)
+
+
+def test_an_address_that_lets_whoever_has_it_in_is_not_told(hub, generate):
+    hub.there["me/it", "main"] = {"train.jsonl": GONE}
+    with pytest.raises(JobFailed, match="elsewhere") as refused:
+        generate("hf_dataset_import", {"hf_id": "me/it"})
+    assert "sesame" not in refused.value.message
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "../x", "a b", "a--b/c", "/etc"])

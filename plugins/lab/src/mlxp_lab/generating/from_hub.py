@@ -13,6 +13,9 @@ from mlxp_lab.generating.template import Field, Inputs, Row, Task, Template, bad
 from mlxp_lab.jobs import JobFailed
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+_QUERY = re.compile(r"(?<=\w)\?[^\s'\"]+")
+"""Behind addresses of files: a signature, which lets whoever has it in."""
+
 _CONVERTED = "refs/convert/parquet"
 """Where the hub keeps most datasets as Parquet, a folder for each configuration."""
 
@@ -105,6 +108,7 @@ def fetched(repo: str, config: str, split: str) -> list[Path]:
         ]
     except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        reason = _QUERY.sub("", reason)
         raise JobFailed(f"{repo} cannot be fetched from {api.endpoint}: {reason}") from error
 
 
