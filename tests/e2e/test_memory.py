@@ -218,7 +218,7 @@ def test_a_budget_holds_and_everybody_is_answered(house, guesses):
     half = plenty.demand("m", sizes[:BATCH]) // 2
     total = plenty.held + max(half, plenty.demand("m", sizes[:1]))
     here = house.open(total, guesses=guesses)
-    assert not here.admission.admits("m", sizes[:BATCH])
+    assert here.admission.spare("m", sizes[:BATCH]) < 0
     here.steps, here.began = 0, {}
     orders = [
         here.order(f"mixed-{name}", tokens(prompt), answer) for name, (prompt, answer) in enumerate(asked)

@@ -273,10 +273,6 @@ class Admission:
             image=image,
         )
 
-    def admits(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = ()) -> bool:
-        """Say whether these rows fit at the same time."""
-        return self.spare(model, rows, prefixes) >= 0
-
     def spare(self, model: str, rows: Sequence[int], prefixes: Sequence[int] = (), image: int = 0) -> int:
-        """Return what these rows leave for what can be given back at any time, such as the prompt cache."""
+        """Return what these rows leave for what can be given back at any time; negative if they do not fit together."""
         return self.total - self._weights(self._loaded | {model}) - self.demand(model, rows, prefixes, image)
