@@ -130,6 +130,24 @@ def test_what_is_wrong_is_told(served, body, status, param):
         assert server.client.get("/api/jobs").json() == {"jobs": []}
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/api/jobs", "parameters"),
+        ("/api/quantize/inspect", "model"),
+        ("/api/train/inspect", "model"),
+        ("/api/datasets", "columns"),
+        ("/api/datasets/no/rows", "edits"),
+    ],
+)
+def test_what_is_nested_too_deeply_is_told(served, path, field):
+    deep = b'{"kind": "trial", "' + field.encode() + b'": ' + b'{"a": ' * 20_000
+    with served() as server:
+        answer = server.client.post(path, content=deep)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("limit", ["0", "501", "-1", "x", "²"])
 def test_a_wrong_limit_is_refused(served, limit):
     with served() as server:
