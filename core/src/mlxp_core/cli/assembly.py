@@ -33,7 +33,7 @@ def assemble(lineup: Lineup, setup: Setup, company: Company | None = None) -> De
     registry, settings = setup.registry, setup.settings
     running = settings.section(EngineSettings)
     plans = {model: each.plan for model, each in lineup.models.items()}
-    place = place_of(running)
+    place = place_of(running, next((plan.draft for plan in plans.values()), None))  # all have one alike
     machine, ranks = place.machine, 1
     if company is not None:
         machine, ranks = replace(machine, usable_bytes=company.usable_bytes), company.launch.ranks

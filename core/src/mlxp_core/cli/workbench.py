@@ -18,18 +18,23 @@ from mlxp_core.contracts import (
     VisionTower,
     Workbench,
 )
-from mlxp_core.errors import SetupError, UnknownModel
+from mlxp_core.errors import MlxpError, UnknownModel
 from mlxp_core.plugins import Setup
 from mlxp_core.types import Appraisal, EngineSettings
 
 if TYPE_CHECKING:
+    from mlxp_core.engine import LoadPlan
     from mlxp_core.loading.appraise import Place
 
 S = TypeVar("S", bound=Struct)
 
 
-def place_of(settings: EngineSettings) -> "Place":
+def place_of(settings: EngineSettings, draft: "LoadPlan | None") -> "Place":
     """Return this machine, as a place to serve models that are run as the settings say.
+
+    Args:
+        settings: say it.
+        draft: the smaller model that they have guess for each; see ``draft_plan``.
 
     Raises:
         SetupError: MLX has no back end here.
@@ -44,7 +49,7 @@ def place_of(settings: EngineSettings) -> "Place":
         machine,
         budget_of(settings, machine),
         settings.prefill_chunk,
-        lambda folder, family, config, eyes: reckon_of(folder, family, config, eyes, settings),
+        lambda folder, family, config, eyes: reckon_of(folder, family, config, eyes, settings, draft),
     )
 
 
@@ -112,8 +117,11 @@ class Bench(Workbench):
 
     @cached_property
     def _place(self) -> "Place | None":
-        """Return this machine; ``None`` where MLX has no back end."""
+        """Return this machine; ``None`` where MLX has no back end, or what is to guess for models cannot be read."""
+        from mlxp_core.desk.drafter import draft_plan  # as above
+
+        running = self.section(EngineSettings)
         try:
-            return place_of(self.section(EngineSettings))
-        except SetupError:
+            return place_of(running, draft_plan(self._setup.registry, running))
+        except MlxpError:
             return None
