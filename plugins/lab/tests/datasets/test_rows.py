@@ -221,6 +221,25 @@ def test_an_inspection_counts_twins_and_rows_of_two_splits(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("train", "valid", "form", "good"),
+    [
+        ('{"text": "a"}', "", "text", True),
+        ('{"text": "a"}', "no", "text", False),
+        ('{"text": "a"}', '{"prompt": "a", "completion": "b"}', None, False),
+        ("", '{"text": "a"}', "text", False),
+        ("", "", None, False),
+    ],
+)
+def test_a_dataset_is_good_when_there_is_something_to_learn_and_nothing_is_faulty(
+    tmp_path, train, valid, form, good
+):
+    (tmp_path / "train.jsonl").write_text(train)
+    (tmp_path / "valid.jsonl").write_text(valid)
+    told = inspect(tmp_path)
+    assert (told.form, told.good) == (form, good)
+
+
+@pytest.mark.parametrize(
     ("roles", "words"),
     [
         (["user", "assistant", "user"], "behind the assistant's last"),

@@ -180,3 +180,13 @@ def test_what_the_model_cannot_do_is_told_by_the_job(school, asked, message):
     data = school.dataset(school.chats(4))
     with pytest.raises(JobFailed, match=message):
         school("qwen35-moe", data, steps=1, **asked)
+
+
+def test_a_file_without_rows_holds_nothing_out(school):
+    data = school.dataset(school.chats(6))
+    whole = school("minicpm5", data, steps=1, work="one")[1].summary
+    (data / "valid.jsonl").write_text("\n")
+    emptied = school("minicpm5", data, steps=1, work="two")[1].summary
+    counted = ("rows", "valid_rows", "train_loss")
+    assert [emptied[name] for name in counted] == [whole[name] for name in counted]
+    assert emptied["valid_rows"] == 1

@@ -59,7 +59,7 @@ class Inspection(Struct, frozen=True, kw_only=True):
     """A dataset.
 
     Attributes:
-        form: of all rows; null where files differ, or have none.
+        form: of all rows; null where files differ, or there is none.
         shared: rows of ``valid`` and ``test`` that are in an earlier split, too, so that they measure memory.
         good: it can be learned from as it is.
     """
@@ -89,13 +89,13 @@ def inspect(place: Path) -> Inspection:
         shared += len(look.keys & seen)
         seen |= look.keys
         found.append(look.told(split))
-    forms = {each.form for each in found}
+    forms = {each.form for each in found if each.form is not None}
     form = next(iter(forms)) if len(forms) == 1 else None
     return Inspection(
         form=form,
         splits=tuple(found),
         shared=shared,
-        good=form is not None and all(each.rows and not each.faulty for each in found),
+        good=bool(form and found[0].rows) and not any(each.faulty for each in found),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mlxp_core.errors import BadRequest
-from mlxp_lab.datasets.rows import MOST_TOLD, rows_of
+from mlxp_lab.datasets.rows import MOST_TOLD, raw_lines, rows_of
 from mlxp_lab.datasets.shelf import split_file
 from mlxp_lab.jobs import JobFailed
 from mlxp_lab.training.examples import Example, Pair, Teacher, taught
@@ -50,7 +50,7 @@ def read(parameters: TrainParameters, teacher: Teacher, step: Step) -> Rows:
         JobFailed: the method or the model's template cannot do with rows, or none is left.
     """
     data = Path(parameters.data)
-    files = [split_file(data, "train"), split_file(data, "valid")]
+    files = [split_file(data, "train"), _held_out(data)]
     (train, lost), (valid, lost_too) = (
         ((), 0) if file is None else _told(file, parameters, teacher, step) for file in files
     )
@@ -64,6 +64,12 @@ def read(parameters: TrainParameters, teacher: Teacher, step: Step) -> Rows:
         dropped=lost + lost_too,
         digest=_digest([file for file in files if file is not None]),
     )
+
+
+def _held_out(data: Path) -> Path | None:
+    """Return the file of rows to evaluate with, if it has any."""
+    file = split_file(data, "valid")
+    return file if file is not None and any(raw_lines(file)) else None
 
 
 def _told(
