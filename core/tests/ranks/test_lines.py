@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mlxp_core.contracts import ImageSpan
 from mlxp_core.ranks import messages
-from mlxp_core.ranks.lines import SECRET_BYTES, accept, connect, listen
+from mlxp_core.ranks.lines import SECRET_BYTES, SILENCE_S, Line, accept, connect, listen
 
 SECRET = bytes(range(SECRET_BYTES))
 WHOLE = st.integers(0, 2**40)
@@ -79,6 +79,22 @@ def test_whoever_has_gone_is_known_to_have(ends):
     leaders, followers = ends
     followers.close()
     assert leaders.receive() is None
+
+
+def test_whoever_falls_silent_is_looked_after():
+    """The system is told to; that it does is its own affair."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as sock,
+    ):
+        Line(sock, messages.Message)
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        idle = socket.TCP_KEEPIDLE if hasattr(socket, "TCP_KEEPIDLE") else socket.TCP_KEEPALIVE
+        first, again, times = (
+            sock.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (idle, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        )
+        assert first + again * times == SILENCE_S
 
 
 def test_a_message_that_breaks_off_is_no_message(ends):

@@ -26,6 +26,19 @@ _RANK_BYTES = 4
 _HELLO_S = 5.0
 """How long whoever connects may take to say who it is."""
 
+SILENCE_S = 30
+"""About how long a computer may be out of reach until it counts as gone: it may have gone without a word."""
+
+_PROBES = 5
+_WATCH = {
+    "TCP_KEEPIDLE": SILENCE_S // 2,  # Linux
+    "TCP_KEEPALIVE": SILENCE_S // 2,  # macOS's word for it
+    "TCP_KEEPINTVL": SILENCE_S // 2 // _PROBES,
+    "TCP_KEEPCNT": _PROBES,
+    "TCP_USER_TIMEOUT": SILENCE_S * 1000,  # of what was sent and never acknowledged; Linux alone
+}
+"""Options of TCP, where the system has them."""
+
 S = TypeVar("S")
 R = TypeVar("R")
 
@@ -37,6 +50,7 @@ class Line(Generic[S, R]):
         """Talk over a connected socket; ``received`` is the type of what comes."""
         sock.settimeout(None)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _watch(sock)
         self._socket = sock
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder: msgspec.msgpack.Decoder[list[R]] = msgspec.msgpack.Decoder(list[received])  # type: ignore[valid-type]
@@ -130,6 +144,14 @@ def read_exactly(sock: socket.socket, count: int) -> bytes | None:
             return None
         data += more
     return bytes(data)
+
+
+def _watch(sock: socket.socket) -> None:
+    """Have the system see whether the other end is still there, though nobody says anything."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in _WATCH.items():
+        if hasattr(socket, option):
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
 def _introduced(sock: socket.socket, secret: bytes) -> int | None:
