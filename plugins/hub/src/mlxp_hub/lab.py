@@ -129,12 +129,12 @@ def _below(source: str, kind: Kind | None, site: Site) -> Path | None:
 
 def _model(source: str, site: Site) -> Path | None:
     """Return the folder of a model that has a name; paths elsewhere are none."""
-    if Path(source).is_absolute() or source.startswith((".", "~")):
-        return None
     try:
+        if Path(source).expanduser().exists():
+            return None
         folder = site.models.find(source)
         return folder if _is(folder, "model") else None
-    except (MlxpError, OSError, ValueError):  # nobody knows it
+    except (MlxpError, OSError, RuntimeError, ValueError):  # nobody knows it
         return None
 
 

@@ -105,9 +105,14 @@ def test_what_cannot_be_pushed_is_refused_before_anything_is_sent(lab, dataset, 
     assert refused.value.param == param
 
 
-def test_a_job_pushes_no_folder_from_elsewhere(lab, model, dataset):
+def test_a_job_pushes_no_folder_from_elsewhere(lab, model, dataset, monkeypatch):
+    monkeypatch.chdir(model.parent)
+    for source in (str(model), model.name, f"./{model.name}", f"../{model.parent.name}/{model.name}"):
+        with pytest.raises(BadParameters):
+            lab.desk.submit("push", {"source": source, "repo": "me/it"})
+    monkeypatch.chdir(model.parent.parent)
     with pytest.raises(BadParameters):
-        lab.desk.submit("push", {"source": str(model), "repo": "me/it"})
+        lab.desk.submit("push", {"source": f"{model.parent.name}/{model.name}", "repo": "me/it"})
     assert lab.desk.submit("push", {"source": str(dataset), "repo": "me/it"}).parameters["source"] == str(
         dataset
     )
