@@ -19,6 +19,9 @@ from mlxp_hub.settings import HubSettings
 
 ADMIN = {ACCESS: "admin"}
 
+_BEFORE = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+"""What the hub's library reads before the file of the token."""
+
 
 class Account(Struct, frozen=True, kw_only=True):
     """Whether a token is known; it is never told. ``name``: whose it is, where that has just been asked."""
@@ -66,6 +69,11 @@ def _kept(token: str, settings: HubSettings) -> Account:
 
     if not (token.isascii() and token.isprintable() and token):
         raise BadRequest("a token is a word of letters and digits, as hf_...", param="token")
+    if settings.token or any(map(os.environ.get, _BEFORE)):
+        raise BadRequest(
+            f"[hub] token or {' or '.join(_BEFORE)} is set, and goes before what is kept; change it there",
+            param="token",
+        )
     try:
         name = who(token, settings)
     except SetupError as error:
@@ -78,6 +86,10 @@ def keep(token: str, path: Path) -> None:
     """Put a token into its file, which nobody else may read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".token.")  # of mode 0600
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(token)
-    Path(name).replace(path)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(token)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -5,6 +5,7 @@ import stat
 import pytest
 
 from mlxp_core.testing.client import serve
+from mlxp_hub.account import keep
 from mlxp_hub.plugin import HubPlugin
 
 ENDPOINT = "/api/hub/account"
@@ -46,3 +47,19 @@ def test_what_is_no_token_is_refused_and_not_kept(client, token_file, body):
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"]["message"]
     assert not token_file.exists()
+
+
+@pytest.mark.parametrize("name", ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"])
+def test_a_token_that_another_goes_before_is_not_kept(client, receiver, token_file, monkeypatch, name):
+    monkeypatch.setenv(name, "another")
+    answer = client.post(ENDPOINT, json={"token": receiver.token})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == "token"
+    assert not token_file.exists()
+
+
+def test_what_cannot_be_put_in_place_leaves_no_token_behind(tmp_path):
+    (tmp_path / "token").mkdir()
+    with pytest.raises(OSError, match="token"):
+        keep("secret", tmp_path / "token")
+    assert [path.name for path in tmp_path.iterdir()] == ["token"]
