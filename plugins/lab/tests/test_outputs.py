@@ -59,3 +59,13 @@ def test_names_are_at_home_and_paths_are_where_they_lead(site, tmp_path):
     assert place("model/deep", replace=True) == tmp_path / "model" / "deep"
     with pytest.raises(BadParameters, match="is there already"):
         place("mine")
+
+
+def test_only_what_jobs_make_is_replaced(site, tmp_path):
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "letter.txt").touch()
+    with pytest.raises(BadParameters, match="neither a model nor an adapter"):
+        output_place("./documents", site.adapters, site, replace=True, reads=[])
+    (documents / "config.json").touch()
+    assert output_place("./documents", site.adapters, site, replace=True, reads=[]) == documents

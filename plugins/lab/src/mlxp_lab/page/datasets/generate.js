@@ -134,6 +134,9 @@ function useTexts(hooks, template) {
   return { value, set };
 }
 
+/** Names of the server's own machine; by any other a job might reach it through others, who have no key of it. */
+const HERE = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
 /** Return a job's parameters; what is empty is left to the server. */
 export function asked(template, texts, fields) {
   const filled = template.fields.filter(({ name }) => (texts[name] ?? "") !== "");
@@ -148,7 +151,7 @@ export function asked(template, texts, fields) {
     template: template.name,
     name: fields.name ?? "",
     inputs: Object.fromEntries(inputs),
-    server: location.origin,
+    ...(HERE.has(location.hostname) ? { server: location.origin } : {}),
     ...(fields.model ? { model: fields.model } : {}),
     ...Object.fromEntries(numbers.map((name) => [name, Number(fields[name])])),
     ...(fields.replace === "yes" ? { replace: true } : {}),
